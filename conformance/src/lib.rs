@@ -1,0 +1,25 @@
+//! Runs the golden cases against any prover binary, and keeps the golden folder in order.
+//!
+//! A golden case is a folder `golden/<suite>/<case>/` with a `case.json` ([`case::Case`]) and the raw files beside
+//! it. The suite is a black box over prover *binaries*: it links no prover, so a build of ours, an older one and a
+//! foreign one are all judged by the same bytes.
+//!
+//! - [`run`] runs cases and names what differed;
+//! - [`lint`] lists every fault of a golden folder;
+//! - [`make`] creates the suite [`make::SUITE`] from a binary's *reference* backend.
+
+#![forbid(unsafe_code)]
+
+pub mod case;
+pub mod digest;
+pub mod error;
+mod judge;
+pub mod lint;
+pub mod make;
+pub mod prover;
+mod report;
+pub mod rows;
+pub mod run;
+
+pub use error::Error;
+pub use report::Cost;

@@ -1,0 +1,425 @@
+//! The suite against a prover that does what a test says: every kind of difference is named, every planted fault of a
+//! golden folder is found, and making the suite twice changes nothing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use cuzk_conformance::case::{CASE_FILE, case_folders, entries};
+use cuzk_conformance::digest::sha256;
+use cuzk_conformance::lint::lint;
+use cuzk_conformance::make::{SUITE, make};
+use cuzk_conformance::prover::Prover;
+use cuzk_conformance::rows::{Row, Tuning};
+use cuzk_conformance::run::{Count, Outcome, Runner};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const STEPS: [&str; 10] = ["witness", "a", "b", "c", "h", "msm_h", "msm_l", "msm_a", "msm_b_g1", "msm_b_g2"];
+
+/// A fake prover and a golden folder that it agrees with.
+struct World {
+    folder: TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        let world = Self { folder: TempDir::new().unwrap() };
+        let proof: Vec<u8> = (0..192).collect();
+        let digests: BTreeMap<_, _> = STEPS.map(|step| (step, sha256(step.as_bytes()))).into();
+        world.write("script", include_bytes!("fake_prover.sh"));
+        world.write("proof.bin", &proof);
+        world.write("statement.json", b"{}\n");
+        world.write("c1.json", br#"{"SectorNum":1,"Phase1Out":"e30=","SectorSize":2048}"#);
+        world.write_json(
+            "report.json",
+            &json!({
+                "schema": "cuzk-report", "version": 1, "tool": {"name": "fake", "version": "7", "commit": "unknown key"},
+                "backend": {"name": "BACKEND", "why": "asked"}, "tuning": {"ntt": "NTT"},
+                "parameters": {"name": "p.params", "test_seed": "00".repeat(32), "blake2b_512": "11".repeat(64)},
+                "partitions": [{"index": 0, "phases_ms": {}, "digests": digests}],
+                "phases_ms": {"total": 1.5}, "peak_rss_bytes": 1024,
+                "proof": {"bytes": 192, "sha256": sha256(&proof)}, "verified": true
+            }),
+        );
+        world.write_json(
+            "variants.json",
+            &json!({"axes": [{"name": "ntt", "decided": "run", "values": [
+                {"name": "six", "default": true}, {"name": "seven", "default": false}
+            ]}]}),
+        );
+        world.fault("");
+        // The executable is written by another process: were it open for writing here while a test beside this one
+        // forks, running it would fail with "text file busy".
+        let install = "cp script prover && chmod +x prover";
+        let status = Command::new("sh").args(["-c", install]).current_dir(world.folder.path()).status();
+        assert!(status.unwrap().success());
+        make(&world.prover(), &world.golden()).unwrap();
+        world
+    }
+
+    fn path(&self, file: &str) -> PathBuf {
+        self.folder.path().join(file)
+    }
+
+    fn golden(&self) -> PathBuf {
+        self.path("golden")
+    }
+
+    fn case(&self, name: &str) -> PathBuf {
+        self.golden().join(SUITE).join(name)
+    }
+
+    fn prover(&self) -> Prover {
+        Prover { binary: self.path("prover"), timeout: Duration::from_secs(5) }
+    }
+
+    fn write(&self, file: &str, bytes: &[u8]) {
+        fs::write(self.path(file), bytes).unwrap();
+    }
+
+    fn write_json(&self, file: &str, value: &Value) {
+        self.write(file, (serde_json::to_string_pretty(value).unwrap() + "\n").as_bytes());
+    }
+
+    /// Lets the prover run a line of shell after it has read its arguments.
+    fn fault(&self, line: &str) {
+        self.write("fault.sh", line.as_bytes());
+    }
+
+    fn edit_report(&self, edit: impl FnOnce(&mut Value)) {
+        edit_json(&self.path("report.json"), edit);
+    }
+
+    fn run(&self, filter: &str) -> (Count, Vec<Outcome>) {
+        let row = Row { backend: "cpu".to_owned(), tuning: "ntt=seven".parse::<Tuning>().unwrap() };
+        run(&Runner::open(&self.golden()).unwrap(), &self.prover(), &[row], filter)
+    }
+
+    /// The one outcome of the case, as text.
+    fn outcome(&self, case: &str) -> String {
+        self.run(&format!("/{case}")).1[0].to_string()
+    }
+
+    fn program(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_cuzk-conformance"))
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .output()
+            .unwrap()
+    }
+
+    /// Every file of the golden folder.
+    fn contents(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        fn walk(path: PathBuf, into: &mut BTreeMap<PathBuf, Vec<u8>>) {
+            if path.is_dir() {
+                entries(&path).unwrap().into_iter().for_each(|path| walk(path, into));
+            } else {
+                into.insert(path.clone(), fs::read(&path).unwrap());
+            }
+        }
+        let mut files = BTreeMap::new();
+        walk(self.golden(), &mut files);
+        files
+    }
+}
+
+fn run(runner: &Runner, prover: &Prover, rows: &[Row], filter: &str) -> (Count, Vec<Outcome>) {
+    let (mut count, mut outcomes) = (Count::default(), Vec::new());
+    for folder in runner.select(filter) {
+        outcomes.extend(runner.run(prover, folder, rows, &mut |_| ()).unwrap());
+    }
+    outcomes.iter().for_each(|outcome| count.add(&outcome.status));
+    (count, outcomes)
+}
+
+fn edit_json(path: &Path, edit: impl FnOnce(&mut Value)) {
+    let mut value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    edit(&mut value);
+    fs::write(path, serde_json::to_string_pretty(&value).unwrap() + "\n").unwrap();
+}
+
+#[test]
+fn a_prover_that_agrees_passes_every_case() {
+    let world = World::new();
+    let (count, outcomes) = world.run("");
+    assert_eq!(count, Count { passed: 10, failed: 0, skipped: 0 }, "{outcomes:#?}");
+    assert!(count.is_success());
+}
+
+#[test]
+fn a_difference_of_the_report_is_named() {
+    type Edit = fn(&mut Value);
+    let differences: [(Edit, &str); 8] = [
+        (|report| report["verified"] = json!(false), "the proof was not verified"),
+        (|report| report["partitions"][0]["digests"] = json!(null), "partition 0: witness is not reported"),
+        (|report| report["partitions"] = json!([]), "0 partitions, expected 1; partition 0 is not reported"),
+        (|report| report["backend"]["name"] = json!("reference"), "backend reference was used"),
+        (|report| report["tuning"]["ntt"] = json!("six"), "ntt=six was used"),
+        (|report| report["tuning"] = json!({}), "does not say which ntt was used"),
+        (|report| report["parameters"]["blake2b_512"] = json!("22".repeat(64)), "have BLAKE2b-512 2222"),
+        (|report| report["proof"]["sha256"] = json!("33".repeat(32)), "the reported SHA-256 is not that"),
+    ];
+    for (edit, difference) in differences {
+        let world = World::new();
+        world.edit_report(edit);
+        let outcome = world.outcome("valid");
+        assert!(outcome.starts_with("FAILED") && outcome.contains(difference), "{outcome}");
+    }
+}
+
+#[test]
+fn the_first_step_that_differs_is_named() {
+    for (at, step) in STEPS.iter().enumerate() {
+        let world = World::new();
+        world.edit_report(|report| {
+            for later in &STEPS[at..] {
+                report["partitions"][0]["digests"][later] = json!("44".repeat(32));
+            }
+        });
+        let outcome = world.outcome("valid");
+        assert!(outcome.ends_with(&format!(": partition 0: {step} differs first")), "{outcome}");
+    }
+}
+
+#[test]
+fn a_difference_of_behaviour_is_named() {
+    let other_proof = r#"head -c 191 "$here/proof.bin" >other; printf x >>other; mv other "$here/proof.bin""#;
+    let keep_output = r#"refuse() { echo x >"$out"; echo "error[$2]: x" >&2; exit "$1"; }"#;
+    let differences = [
+        ("valid", "touch .tmp1", "left the file .tmp1"),
+        ("valid", other_proof, "the proof differs from byte 191"),
+        ("valid", r#"echo >>"$here/proof.bin""#, "the proof has 193 bytes, expected 192"),
+        ("valid", "exit 0", "unusable report"),
+        ("valid", "refuse 3 memory", "ended with exit code 3: error[memory]: refused, expected exit code 0"),
+        ("valid", "kill -9 $$", "was ended by a signal"),
+        ("c1_truncated", keep_output, "left the file proof.bin"),
+        ("c1_truncated", "exit 2", "no error kind on stderr, expected input_truncated"),
+        ("c1_not_json", "refuse 2 usage", "error kind is usage, expected input_not_json"),
+        ("proof_bit_flip_a", "exit 0", "ended with exit code 0, expected exit code 1"),
+        ("verify_by_statement", "refuse 1 proof_invalid", "expected exit code 0"),
+    ];
+    let world = World::new();
+    let proof = fs::read(world.path("proof.bin")).unwrap();
+    for (case, fault, difference) in differences {
+        world.write("proof.bin", &proof);
+        world.fault(fault);
+        let outcome = world.outcome(case);
+        assert!(outcome.starts_with("FAILED") && outcome.contains(difference), "{case}, {fault}: {outcome}");
+    }
+}
+
+#[test]
+fn a_prover_that_hangs_is_killed() {
+    let world = World::new();
+    world.fault("exec sleep 60");
+    let prover = Prover { timeout: Duration::from_millis(200), ..world.prover() };
+    let row = Row { backend: "cpu".to_owned(), tuning: Tuning::default() };
+    let (_, outcomes) = run(&Runner::open(&world.golden()).unwrap(), &prover, &[row], "/valid");
+    assert!(outcomes[0].to_string().contains("was killed after 0.2 s"), "{}", outcomes[0]);
+}
+
+#[test]
+fn what_is_not_there_is_skipped_and_does_not_pass() {
+    let world = World::new();
+    let case = world.case("valid").join(CASE_FILE);
+    edit_json(&case, |case| drop(case["inputs"][0].as_object_mut().unwrap().remove("file")));
+    let (count, _) = world.run("/valid");
+    assert_eq!(count, Count { passed: 0, failed: 0, skipped: 1 });
+    assert!(!count.is_success());
+    assert!(world.outcome("valid").contains("(--input-dir)"));
+
+    let mut runner = Runner::open(&world.golden()).unwrap();
+    runner.supply_inputs(world.folder.path()).unwrap();
+    let rows = [Row { backend: "cpu".to_owned(), tuning: Tuning::default() }];
+    assert_eq!(run(&runner, &world.prover(), &rows, "/valid").0.passed, 1);
+
+    edit_json(&case, |case| drop(case["parameters"].as_object_mut().unwrap().remove("test_seed")));
+    assert!(world.outcome("valid").contains("needs p.params (--params)"));
+}
+
+#[test]
+fn a_case_that_is_not_in_order_blames_itself() {
+    let world = World::new();
+    fs::write(world.case("valid").join("c1.json"), "{}").unwrap();
+    assert!(world.outcome("valid").contains("c1.json: SHA-256 is"));
+    fs::write(world.case("wrong_miner").join(CASE_FILE), "{}").unwrap();
+    assert!(world.outcome("wrong_miner").contains("missing field"));
+}
+
+#[test]
+fn the_program_counts_and_exits() {
+    let world = World::new();
+    let run = world.program(&[
+        "run",
+        "--binary",
+        "prover",
+        "--variants",
+        "each",
+        "--backend",
+        "cpu",
+        "--backend",
+        "cuda",
+    ]);
+    let text = String::from_utf8(run.stdout).unwrap();
+    assert!(run.status.success(), "{text}");
+    assert_eq!(text.lines().last(), Some("13 passed, 0 failed, 0 skipped"));
+    for row in ["valid [cpu] ", "valid [cpu ntt=seven]", "valid [cuda] ", "valid [cuda ntt=seven]"] {
+        assert!(text.contains(row), "{row}:\n{text}");
+    }
+
+    let run = world.program(&["run", "--binary", "prover", "--json", "--filter", "valid"]);
+    let data: Value = serde_json::from_slice(&run.stdout).unwrap();
+    assert_eq!(data["count"], json!({"passed": 1, "failed": 0, "skipped": 0}));
+    assert_eq!(data["binaries"][0]["outcomes"][0]["status"], "ok");
+    assert_eq!(data["binaries"][0]["outcomes"][0]["phases_ms"]["total"], 1.5);
+
+    let nothing = world.program(&["run", "--binary", "prover", "--filter", "no such case"]);
+    assert_eq!(nothing.status.code(), Some(1));
+    world.fault("exit 3");
+    let failing = world.program(&["run", "--binary", "prover"]);
+    assert_eq!(failing.status.code(), Some(1));
+    assert!(failing.stdout.ends_with(b"\n0 passed, 10 failed, 0 skipped\n"));
+    assert_eq!(world.program(&["lint"]).status.code(), Some(0));
+}
+
+#[test]
+fn what_is_made_is_in_order_and_stays_the_same() {
+    let world = World::new();
+    let first = world.contents();
+    assert_eq!(case_folders(&world.golden()).unwrap().len(), 10);
+    assert_eq!(lint_text(&world), Vec::<String>::new());
+    make(&world.prover(), &world.golden()).unwrap();
+    assert_eq!(world.contents(), first);
+}
+
+#[test]
+fn a_suite_that_the_binary_does_not_bear_out_is_not_made() {
+    let faults = [
+        (r#"[ $command != prove ] || backend=cpu"#, "golden values are taken from `reference` only"),
+        (r#"[ $command != verify ] || refuse 2 usage"#, "proof_extended"),
+        (r#"[ $command != fixture ] || refuse 3 disk"#, "error[disk]"),
+    ];
+    let world = World::new();
+    let before = world.contents();
+    for (fault, message) in faults {
+        world.fault(fault);
+        let error = make(&world.prover(), &world.golden()).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+        assert_eq!(world.contents(), before);
+    }
+    world.fault("");
+    world.edit_report(|report| report["partitions"][0]["digests"]["msm_a"] = json!(null));
+    let error = make(&world.prover(), &world.golden()).unwrap_err().to_string();
+    assert!(error.contains("partitions[0].digests.msm_a"), "{error}");
+}
+
+fn lint_text(world: &World) -> Vec<String> {
+    lint(&world.golden()).unwrap().1.iter().map(ToString::to_string).collect()
+}
+
+/// Plants a fault into a good golden folder and wants it found, and no other.
+fn planted(plant: impl FnOnce(&World), message: &str) {
+    let world = World::new();
+    plant(&world);
+    let found = lint_text(&world);
+    assert!(found.len() == 1 && found[0].contains(message), "wanted `{message}`, found {found:#?}");
+}
+
+/// Plants a fault into the `case.json` of a case.
+fn planted_in(case: &str, edit: impl FnOnce(&mut serde_json::Value), message: &str) {
+    planted(
+        |world| {
+            let path = world.case(case).join(CASE_FILE);
+            let folders = case_folders(&world.golden()).unwrap();
+            let folder = folders.iter().find(|folder| folder.id.ends_with(&format!("/{case}"))).unwrap();
+            edit_json(&path, edit);
+            // Keys in the order of the format again, so that formatting is not a second fault.
+            if let Ok(case) = folder.load() {
+                fs::write(&path, cuzk_conformance::case::pretty(&case)).unwrap();
+            }
+        },
+        message,
+    );
+}
+
+#[test]
+fn faults_of_cases_are_found() {
+    planted_in("valid", |case| case["unknown"] = json!(1), "does not parse: unknown field `unknown`");
+    planted_in("valid", |case| case["schema"] = json!(2), "schema is 2, expected 1");
+    planted_in("valid", |case| case["id"] = json!("other/valid"), "id is `other/valid`");
+    planted_in("valid", |case| case["flags"] = json!([]), "the flag `insecure-parameters`");
+    planted_in("valid", |case| case["randomness_seed"] = json!(null), "`randomness_seed` is absent");
+    planted_in("valid", |case| case["result"] = json!("invalid"), "`expected` does not have the shape");
+    planted_in("valid", |case| case["command"] = json!("destroy"), "does not parse");
+    planted_in("valid", |case| case["expected"]["digests"] = json!([]), "digests of every partition");
+    planted_in("valid", |case| case["expected"]["exit_code"] = json!(1), "exit code 1 cannot be expected");
+    planted_in("valid", |case| case["parameters"]["name"] = json!("q"), "parameters `q` are not in");
+    planted_in("valid", |case| case["inputs"][0]["sha256"] = json!("55".repeat(32)), "the case says 5555");
+    planted_in("wrong_miner", |case| case["inputs"] = json!([]), "`prove` takes one file");
+    planted_in("wrong_miner", |case| case["expected"]["exit_code"] = json!(4), "exit code 4");
+    planted_in(
+        "wrong_miner",
+        |case| case["expected"]["error_kind"] = json!("Wrong"),
+        "`Wrong` is not in snake",
+    );
+    planted_in("wrong_miner", |case| case["inputs"][0]["file"] = json!("../../c1.json"), "outside its suite");
+    planted_in("wrong_miner", |case| case["inputs"][0]["file"] = json!("/c1.json"), "outside its suite");
+    let no_digest =
+        |case: &mut Value| drop(case["expected"]["digests"][0].as_object_mut().unwrap().remove("h"));
+    planted_in("valid", no_digest, "does not parse");
+}
+
+#[test]
+fn faults_of_files_are_found() {
+    let write = |path: PathBuf, text: &str| fs::write(path, text).unwrap();
+    planted(
+        |world| write(world.case("valid").join("extra"), ""),
+        "extra: no case of the suite names this file",
+    );
+    planted(|world| write(world.golden().join("extra"), ""), "extra: does not belong here");
+    planted(|world| write(world.golden().join(SUITE).join("extra"), ""), "extra: does not belong here");
+    planted(|world| fs::remove_file(world.case("c1_truncated").join("c1.json")).unwrap(), "cannot be read");
+    planted(|world| fs::create_dir(world.case("empty")).unwrap(), "empty/case.json: cannot be read");
+    planted(|world| fs::create_dir(world.golden().join("Upper")).unwrap(), "folder names consist of");
+    planted(
+        |world| write(world.golden().join("case.schema.json"), "{}"),
+        "is not the schema of this version",
+    );
+    planted(
+        |world| {
+            let path = world.golden().join("parameters.json");
+            let text = fs::read_to_string(&path).unwrap();
+            write(path, &text.replace("\"schema\": 1", "\"schema\": 2"));
+        },
+        "schema is 2, expected 1",
+    );
+    planted(
+        |world| {
+            let path = world.case("valid").join(CASE_FILE);
+            write(path.clone(), fs::read_to_string(path).unwrap().trim_end());
+        },
+        "is not formatted",
+    );
+    planted(
+        |world| {
+            let proof = [7; 100];
+            fs::write(world.case("valid").join("proof.bin"), proof).unwrap();
+            for (case, file) in
+                [("valid", "/expected/proof/sha256"), ("verify_by_statement", "/inputs/0/sha256")]
+            {
+                let path = world.case(case).join(CASE_FILE);
+                let text = fs::read_to_string(&path).unwrap();
+                let value: Value = serde_json::from_str(&text).unwrap();
+                let old = value.pointer(file).unwrap().as_str().unwrap();
+                fs::write(&path, text.replace(old, &sha256(&proof).to_string())).unwrap();
+            }
+        },
+        "has 100 bytes, 1 partitions have 192",
+    );
+    let empty = World::new();
+    fs::remove_dir_all(empty.golden().join(SUITE)).unwrap();
+    assert!(lint_text(&empty)[0].ends_with("no cases"));
+}

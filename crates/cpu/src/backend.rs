@@ -1,0 +1,136 @@
+//! The backend: parameters resident in memory, one partition at a time.
+
+use blstrs::{G1Affine, G2Affine, Scalar as Fr};
+use cuzk_groth16::{
+    Backend, Blinding, Error, MsmResults, Ntt, Observer, Parameters, Phase, Proof, Query, Session, Shape,
+    Step, Tuning, VerifyingKey, Work, assemble, digest_g1, digest_g2, digest_scalars, quotient, timed,
+};
+
+use crate::CpuTransforms;
+use crate::msm::{Curve, Terms};
+
+/// Proves on the threads of the current rayon pool.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CpuBackend;
+
+impl Backend for CpuBackend {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn prepare(
+        &self,
+        shape: &Shape,
+        parameters: &Parameters,
+        tuning: &Tuning,
+        observer: &dyn Observer,
+    ) -> Result<Box<dyn Session>, Error> {
+        timed(observer, Phase::LoadParameters, || {
+            shape.check_parameters(parameters)?;
+            let g1 = |query| parameters.read_g1(query, 0..parameters.n_points(query));
+            Ok(Box::new(CpuSession {
+                shape: shape.clone(),
+                ntt: tuning.ntt,
+                verifying_key: parameters.verifying_key().clone(),
+                h: g1(Query::H)?,
+                l: g1(Query::L)?,
+                a: g1(Query::A)?,
+                b_g1: g1(Query::BG1)?,
+                b_g2: parameters.read_g2(0..parameters.n_points(Query::BG2))?,
+                columns: Columns::of(shape),
+                transforms: CpuTransforms::new(shape.domain),
+            }) as Box<dyn Session>)
+        })
+    }
+}
+
+struct CpuSession {
+    shape: Shape,
+    ntt: Ntt,
+    verifying_key: VerifyingKey,
+    h: Vec<G1Affine>,
+    l: Vec<G1Affine>,
+    a: Vec<G1Affine>,
+    b_g1: Vec<G1Affine>,
+    b_g2: Vec<G2Affine>,
+    columns: Columns,
+    transforms: CpuTransforms,
+}
+
+/// For each point of the A and B queries, its variable's position in w = (inputs, aux).
+struct Columns {
+    a: Vec<u32>,
+    b: Vec<u32>,
+}
+
+impl Columns {
+    fn of(shape: &Shape) -> Self {
+        let column = |position: usize| u32::try_from(position).expect("a query has at most 2^32 points");
+        let aux = |index| column(shape.n_inputs + index);
+        let densities = &shape.densities;
+        Columns {
+            a: (0..shape.n_inputs).map(column).chain(densities.a_aux.ones().map(aux)).collect(),
+            b: densities.b_inputs.ones().map(column).chain(densities.b_aux.ones().map(aux)).collect(),
+        }
+    }
+}
+
+impl Session for CpuSession {
+    fn prove(&mut self, work: Work, blinding: &Blinding, observer: &dyn Observer) -> Result<Proof, Error> {
+        let Work::Evaluated { inputs, aux, a, b } = work;
+        let shape = &self.shape;
+        assert_eq!((inputs.len(), aux.len()), (shape.n_inputs, shape.n_aux), "witness of another circuit");
+        assert_eq!((a.len(), b.len()), (shape.n_rows, shape.n_rows), "rows of another circuit");
+        let report = |step, parts: &[&[Fr]]| {
+            if observer.wants_digests() {
+                observer.digest(step, digest_scalars(parts));
+            }
+        };
+        report(Step::Witness, &[&inputs, &aux]);
+        report(Step::A, &[&a]);
+        report(Step::B, &[&b]);
+        let c = quotient::hadamard(&a, &b);
+        report(Step::C, &[&c]);
+        let h = timed(observer, Phase::Ntt, || quotient::quotient(&self.transforms, self.ntt, a, b, c));
+        report(Step::H, &[&h]);
+
+        let sums = self.sums(&inputs, &aux, &h, observer);
+        if observer.wants_digests() {
+            let steps =
+                [(Step::MsmH, sums.h), (Step::MsmL, sums.l), (Step::MsmA, sums.a), (Step::MsmBG1, sums.b_g1)];
+            steps.iter().for_each(|(step, sum)| observer.digest(*step, digest_g1(sum)));
+            observer.digest(Step::MsmBG2, digest_g2(&sums.b_g2));
+        }
+        timed(observer, Phase::Assemble, || assemble(&self.verifying_key, &sums, blinding))
+    }
+}
+
+impl CpuSession {
+    fn sums(&self, inputs: &[Fr], aux: &[Fr], h: &[Fr], observer: &dyn Observer) -> MsmResults {
+        let value = |column: u32| {
+            let column = column as usize;
+            *inputs.get(column).unwrap_or_else(|| &aux[column - inputs.len()])
+        };
+        let a = |index: usize| value(self.columns.a[index]);
+        let b = |index: usize| value(self.columns.b[index]);
+        MsmResults {
+            h: timed(observer, Phase::MsmH, || Terms::new(&self.h, |index| h[index]).sum()),
+            l: sum(&self.l, |index| aux[index], Phase::MsmL, observer),
+            a: sum(&self.a, a, Phase::MsmA, observer),
+            b_g1: sum(&self.b_g1, b, Phase::MsmBG1, observer),
+            b_g2: sum(&self.b_g2, b, Phase::MsmBG2, observer),
+        }
+    }
+}
+
+/// Σ scalar(i)·points[i], the terms whose scalar is 1 timed as [`Phase::Bits`].
+fn sum<P: Curve>(
+    points: &[P],
+    scalar: impl Fn(usize) -> Fr + Sync,
+    phase: Phase,
+    observer: &dyn Observer,
+) -> P::Curve {
+    let terms = timed(observer, Phase::Bits, || Terms::new(points, scalar));
+    let ones = timed(observer, Phase::Bits, || terms.sum_of_ones());
+    ones + timed(observer, phase, || terms.sum_of_rest())
+}

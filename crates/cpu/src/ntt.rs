@@ -1,0 +1,226 @@
+//! Radix-2 transforms over Fr: decimation in frequency inwards, decimation in time outwards.
+//!
+//! Interpolation goes from natural to bit-reversed order, evaluation from bit-reversed to natural order, so that
+//! nothing is permuted but the final result. Large transforms are halved until a piece fits a second-level cache;
+//! the halves run on different threads. n/2·log₂n multiplications each, and up to 2n for scaling.
+
+use blstrs::Scalar as Fr;
+use cuzk_groth16::{Domain, Transforms};
+use ff::Field;
+use rayon::prelude::*;
+
+/// Elements that one thread transforms by itself: 512 KiB of values and as much of roots.
+const SEQUENTIAL: usize = 1 << 14;
+/// Butterflies of a large level that are worth a thread (about 100 µs).
+const MIN_BUTTERFLIES: usize = 1 << 12;
+
+/// Transforms over one domain, with its roots of unity (n elements of 32 bytes).
+pub struct CpuTransforms {
+    domain: Domain,
+    /// ω_2h⁰ … ω_2h^(h−1) for h = 1, 2, 4, …, n/2, where ω_2h is the root of order 2h.
+    roots: Vec<Vec<Fr>>,
+    shift: Fr,
+    shift_inverse: Fr,
+}
+
+impl CpuTransforms {
+    /// Computes the roots: n multiplications.
+    pub fn new(domain: Domain) -> Self {
+        let levels = domain.log2_n() as usize;
+        let mut roots = vec![vec![]; levels];
+        if let Some(largest) = roots.last_mut() {
+            *largest = powers(&domain.omega(), domain.n() / 2);
+        }
+        for level in (1..levels).rev() {
+            roots[level - 1] = roots[level].iter().step_by(2).copied().collect();
+        }
+        let shift = Domain::coset_shift();
+        let shift_inverse = shift.invert().expect("the generator of Fr* is not zero");
+        CpuTransforms { domain, roots, shift, shift_inverse }
+    }
+
+    fn roots(&self, half: usize) -> &[Fr] {
+        &self.roots[half.trailing_zeros() as usize]
+    }
+
+    /// Natural → bit-reversed order, with ω⁻¹, not divided by n.
+    fn inverse(&self, values: &mut [Fr]) {
+        let half = values.len() / 2;
+        if half == 0 {
+            return;
+        }
+        let (low, high) = values.split_at_mut(half);
+        let roots = self.roots(half);
+        // (u − v)·ω^(−j) = (v − u)·ω^(half − j), as ω^half = −1: one table serves both directions.
+        (low[0], high[0]) = (low[0] + high[0], low[0] - high[0]);
+        let butterfly = |((low, high), root): ((&mut Fr, &mut Fr), &Fr)| {
+            let difference = *high - *low;
+            *low += *high;
+            *high = difference * root;
+        };
+        let (low_rest, high_rest, roots_rest) = (&mut low[1..], &mut high[1..], &roots[1..]);
+        if half < SEQUENTIAL {
+            low_rest.iter_mut().zip(high_rest).zip(roots_rest.iter().rev()).for_each(butterfly);
+            self.inverse(low);
+            self.inverse(high);
+        } else {
+            low_rest
+                .par_iter_mut()
+                .zip(high_rest)
+                .zip(roots_rest.par_iter().rev())
+                .with_min_len(MIN_BUTTERFLIES)
+                .for_each(butterfly);
+            rayon::join(|| self.inverse(low), || self.inverse(high));
+        }
+    }
+
+    /// Bit-reversed → natural order, with ω.
+    fn forward(&self, values: &mut [Fr]) {
+        let half = values.len() / 2;
+        if half == 0 {
+            return;
+        }
+        let (low, high) = values.split_at_mut(half);
+        let roots = self.roots(half);
+        let butterfly = |((low, high), root): ((&mut Fr, &mut Fr), &Fr)| {
+            let product = *high * root;
+            *high = *low - product;
+            *low += product;
+        };
+        if half < SEQUENTIAL {
+            self.forward(low);
+            self.forward(high);
+            low.iter_mut().zip(high).zip(roots).for_each(butterfly);
+        } else {
+            rayon::join(|| self.forward(low), || self.forward(high));
+            low.par_iter_mut().zip(high).zip(roots).with_min_len(MIN_BUTTERFLIES).for_each(butterfly);
+        }
+    }
+}
+
+impl Transforms for CpuTransforms {
+    fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    fn interpolate(&self, values: &mut [Fr]) {
+        self.inverse(values);
+        scale(values, self.domain.n_inverse(), Fr::ONE);
+    }
+
+    fn evaluate_on_coset(&self, coefficients: &mut [Fr]) {
+        scale(coefficients, Fr::ONE, self.shift);
+        self.forward(coefficients);
+    }
+
+    fn interpolate_on_coset(&self, values: &mut [Fr]) {
+        self.inverse(values);
+        scale(values, self.domain.n_inverse(), self.shift_inverse);
+    }
+
+    fn to_natural_order(&self, coefficients: &mut [Fr]) {
+        let shift = usize::BITS - self.domain.log2_n();
+        for index in 1..coefficients.len() {
+            let reversed = index.reverse_bits() >> shift;
+            if index < reversed {
+                coefficients.swap(index, reversed);
+            }
+        }
+    }
+}
+
+/// Multiplies the coefficient of xⁱ, in bit-reversed order, by factor·shiftⁱ. The first half holds the even i.
+fn scale(coefficients: &mut [Fr], factor: Fr, shift: Fr) {
+    let half = coefficients.len() / 2;
+    if shift == Fr::ONE {
+        coefficients
+            .par_iter_mut()
+            .with_min_len(MIN_BUTTERFLIES)
+            .for_each(|coefficient| *coefficient *= factor);
+    } else if half == 0 {
+        coefficients.iter_mut().for_each(|coefficient| *coefficient *= factor);
+    } else {
+        let (even, odd) = coefficients.split_at_mut(half);
+        let (even_factor, odd_factor, shift) = (factor, factor * shift, shift.square());
+        if half < SEQUENTIAL {
+            scale(even, even_factor, shift);
+            scale(odd, odd_factor, shift);
+        } else {
+            rayon::join(|| scale(even, even_factor, shift), || scale(odd, odd_factor, shift));
+        }
+    }
+}
+
+/// base⁰ … base^(n−1).
+fn powers(base: &Fr, n: usize) -> Vec<Fr> {
+    let mut powers = vec![Fr::ONE; n];
+    powers.par_chunks_mut(SEQUENTIAL).enumerate().for_each(|(chunk, powers)| {
+        let mut power = base.pow_vartime([(chunk * SEQUENTIAL) as u64]);
+        for slot in powers {
+            *slot = power;
+            power *= base;
+        }
+    });
+    powers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_chacha::ChaCha8Rng;
+    use rand_core::SeedableRng;
+
+    fn random(n: usize) -> Vec<Fr> {
+        let mut rng = ChaCha8Rng::seed_from_u64(n as u64);
+        (0..n).map(|_| Fr::random(&mut rng)).collect()
+    }
+
+    #[test]
+    fn small_sizes_agree_with_naive() {
+        for log2_n in 0..8 {
+            let n = 1 << log2_n;
+            let transforms = CpuTransforms::new(Domain::for_rows(n).unwrap());
+            let values = random(n);
+            let mut natural = values.clone();
+            transforms.interpolate(&mut natural);
+            transforms.to_natural_order(&mut natural);
+            assert_eq!(natural, cuzk_naive::inverse_ntt(&values, &Fr::ONE));
+
+            let mut on_coset = values.clone();
+            transforms.interpolate_on_coset(&mut on_coset);
+            transforms.to_natural_order(&mut on_coset);
+            let shift = Domain::coset_shift();
+            assert_eq!(on_coset, cuzk_naive::inverse_ntt(&values, &shift));
+
+            // to_natural_order is its own inverse.
+            let mut back = on_coset.clone();
+            transforms.to_natural_order(&mut back);
+            transforms.evaluate_on_coset(&mut back);
+            assert_eq!(back, values);
+            assert_eq!(cuzk_naive::ntt(&on_coset, &shift), values);
+        }
+    }
+
+    /// Above the sizes that one thread does alone, where naive transforms take too long: the round trip, and single
+    /// values against the polynomial.
+    #[test]
+    fn large_sizes_round_trip_and_agree_with_evaluation() {
+        let n = 4 * SEQUENTIAL;
+        let transforms = CpuTransforms::new(Domain::for_rows(n).unwrap());
+        let values = random(n);
+        let mut polynomial = values.clone();
+        transforms.interpolate(&mut polynomial);
+        let mut natural = polynomial.clone();
+        transforms.to_natural_order(&mut natural);
+        let omega = transforms.domain().omega();
+        for index in [0, 1, n / 2 + 1, n - 1] {
+            assert_eq!(cuzk_naive::evaluate(&natural, &omega.pow_vartime([index as u64])), values[index]);
+        }
+        let mut on_coset = polynomial.clone();
+        transforms.evaluate_on_coset(&mut on_coset);
+        let point = omega.pow_vartime([12_345]) * Domain::coset_shift();
+        assert_eq!(cuzk_naive::evaluate(&natural, &point), on_coset[12_345]);
+        transforms.interpolate_on_coset(&mut on_coset);
+        assert_eq!(on_coset, polynomial);
+    }
+}

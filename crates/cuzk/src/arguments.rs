@@ -1,0 +1,342 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use cuzk_filecoin::fixture::PorepApi;
+use cuzk_filecoin::{Overrides, SectorSize};
+
+/// Proves what a Filecoin sealing pipeline leaves on disk: one command from a C1 output to a Groth16 proof that
+/// verifies.
+#[derive(Debug, Parser)]
+#[command(name = "cuzk", version, max_term_width = 110, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done (a proof is written only after it verified); 1 a proof did not verify; 2 refused \
+before proving (usage, undecodable input, wrong identity, false vanilla proof); 3 the environment cannot do it \
+(parameters, memory, disk). A failure ends with a line `error[kind]: …` on stderr.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Compute a proof, verify it, and write it.
+    Prove(ProveArguments),
+    /// Verify a proof.
+    Verify(VerifyArguments),
+    /// Show what an input says.
+    Inspect(InspectArguments),
+    /// Make an input by really sealing a sector.
+    Fixture(FixtureArguments),
+    /// Find, check or generate parameter files.
+    Params(ParamsArguments),
+    /// List the optimizations that can be chosen.
+    Variants(VariantsArguments),
+}
+
+/// What an input does not carry.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct IdentityArguments {
+    /// The miner's actor id: 1000 for f01000. A C1 output does not carry it.
+    #[arg(long, value_name = "ID")]
+    pub(crate) miner: Option<u64>,
+    /// The sector number, where the input does not carry it, or to check the one that it carries.
+    #[arg(long, value_name = "N")]
+    pub(crate) sector: Option<u64>,
+}
+
+impl IdentityArguments {
+    pub(crate) fn overrides(&self) -> Overrides {
+        Overrides { miner: self.miner, sector: self.sector }
+    }
+}
+
+/// Where the parameters are.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ParameterArguments {
+    /// The directory of the official parameter files [default: $FIL_PROOFS_PARAMETER_CACHE, else
+    /// /var/tmp/filecoin-proof-parameters].
+    #[arg(long, value_name = "DIR", conflicts_with = "test_params")]
+    pub(crate) params: Option<PathBuf>,
+    /// Use insecure test parameters of a published seed (64 hexadecimal digits; without one, the seed of the golden
+    /// cases), generated when they are not there. Refused for 32 and 64 GiB.
+    #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = GOLDEN_SEED_HEX, value_parser = seed)]
+    pub(crate) test_params: Option<Seed>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProveArguments {
+    /// A C1 output (outer or inner JSON) or a statement.json.
+    pub(crate) input: PathBuf,
+    #[command(flatten)]
+    pub(crate) identity: IdentityArguments,
+    #[command(flatten)]
+    pub(crate) parameters: ParameterArguments,
+    /// Where the proof goes; `-` is stdout [default: the input's name with the extension `proof`].
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The form in which the proof is written.
+    #[arg(long, value_enum, default_value_t = ProofFormat::Raw)]
+    pub(crate) format: ProofFormat,
+    /// What computes the proof.
+    #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
+    pub(crate) backend: BackendChoice,
+    /// Optimizations other than the defaults, as `axis=value,…`; `cuzk variants` lists them.
+    #[arg(long, value_name = "K=V,…", default_value = "", hide_default_value = true)]
+    pub(crate) tune: String,
+    /// Threads to use [default: one for each processor]. Upstream's parts of `--backend reference` use all processors.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// Derive r and s from this seed (64 hexadecimal digits), so that the proof can be reproduced. Such a proof is not
+    /// zero-knowledge.
+    #[arg(long, value_name = "HEX", value_parser = seed)]
+    pub(crate) insecure_seed: Option<Seed>,
+    /// Write a report (JSON): what was done, how long each phase took, what came of it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Put the SHA-256 of the witness, a, b, c, h and of each multi-scalar sum into the report.
+    #[arg(long)]
+    pub(crate) digests: bool,
+    /// Compare every constraint of the witness with C·w before proving, and name the first that is not satisfied.
+    #[arg(long)]
+    pub(crate) check_witness: bool,
+    /// Do not verify the vanilla proofs first. For benchmarks.
+    #[arg(long)]
+    pub(crate) skip_vanilla_check: bool,
+    /// Print the report on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress and no talk on stderr.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    /// The proof: 192 bytes for each partition.
+    pub(crate) proof: PathBuf,
+    /// What it proves: a C1 output or a statement.json.
+    #[arg(long, value_name = "INPUT")]
+    pub(crate) statement: PathBuf,
+    #[command(flatten)]
+    pub(crate) identity: IdentityArguments,
+    #[command(flatten)]
+    pub(crate) parameters: ParameterArguments,
+    /// The verifying key: a `.vk` file, or a parameter file, of which only the head is read.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["params", "test_params"])]
+    pub(crate) vk: Option<PathBuf>,
+    /// The form that the proof is in.
+    #[arg(long, value_enum, default_value_t = ProofFormat::Raw)]
+    pub(crate) format: ProofFormat,
+    /// Print the result as JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InspectArguments {
+    /// A C1 output (outer or inner JSON) or a statement.json.
+    pub(crate) input: PathBuf,
+    #[command(flatten)]
+    pub(crate) identity: IdentityArguments,
+    /// The directory of the official parameter files.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) params: Option<PathBuf>,
+    /// Print the same as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FixtureArguments {
+    #[command(subcommand)]
+    pub(crate) kind: FixtureKind,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FixtureKind {
+    /// Seal a sector and write its C1 output: c1.json and statement.json.
+    Porep(PorepFixtureArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PorepFixtureArguments {
+    /// 2KiB takes a tenth of a second, 8MiB about a minute, 512MiB (with --big) hours.
+    #[arg(long, value_name = "SIZE", default_value = "2KiB")]
+    pub(crate) sector_size: SectorSize,
+    /// The version of interactive PoRep.
+    #[arg(long, value_enum, default_value_t = ApiChoice::V1_1)]
+    pub(crate) api: ApiChoice,
+    /// The miner's actor id.
+    #[arg(long, value_name = "ID", default_value_t = 1000)]
+    pub(crate) miner: u64,
+    /// The sector number.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) sector: u64,
+    /// Data, ticket and interactive randomness follow from this number.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// The folder to write to; made if it does not exist.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Allow sizes that take hours.
+    #[arg(long)]
+    pub(crate) big: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ParamsArguments {
+    #[command(subcommand)]
+    pub(crate) action: ParamsAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ParamsAction {
+    /// Show the directories in which parameter files are looked for, and who set them.
+    Path(ParamsPathArguments),
+    /// List the files of upstream's manifest and what is known of them here.
+    List(ParamsListArguments),
+    /// Hash files and compare with upstream's manifest (or, for test parameters, with the note beside them). The
+    /// answer is remembered until a file changes.
+    Check(ParamsCheckArguments),
+    /// Generate insecure test parameters.
+    Generate(ParamsGenerateArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ParamsPathArguments {
+    /// The directory of the official parameter files.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) params: Option<PathBuf>,
+    /// Print the same as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ParamsListArguments {
+    /// The directory of the official parameter files.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) params: Option<PathBuf>,
+    /// Only files of this sector size.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) sector_size: Option<SectorSize>,
+    /// Print the same as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ParamsCheckArguments {
+    /// Files to check [default: every file of the manifest that is in the directory, and all test parameters].
+    pub(crate) files: Vec<PathBuf>,
+    /// The directory of the official parameter files.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) params: Option<PathBuf>,
+    /// Print the same as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ParamsGenerateArguments {
+    /// The sector size of the PoRep circuit.
+    #[arg(long, value_name = "SIZE", default_value = "2KiB")]
+    pub(crate) sector_size: SectorSize,
+    /// The seed of the trapdoor, 64 hexadecimal digits [default: the seed of the golden cases].
+    #[arg(long, value_name = "SEED", default_value = GOLDEN_SEED_HEX, hide_default_value = true, value_parser = seed)]
+    pub(crate) test_params: Seed,
+    /// Generate them even if they are there.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print the note beside the parameters as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress on stderr.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VariantsArguments {
+    /// Print the same as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What computes a proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BackendChoice {
+    /// The fastest that there is; which, and why, is said.
+    Auto,
+    /// The processor.
+    Cpu,
+    /// Unmodified bellperson, for comparison.
+    Reference,
+}
+
+/// The form of a proof in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProofFormat {
+    /// The bytes.
+    Raw,
+    /// Hexadecimal digits and a newline.
+    Hex,
+    /// Base64 with padding and a newline.
+    Base64,
+    /// `{"proof": base64}`.
+    Json,
+}
+
+/// The version of interactive PoRep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ApiChoice {
+    /// Registered proofs without a suffix.
+    #[value(name = "v1")]
+    V1,
+    /// Registered proofs with the suffix V1_1.
+    #[value(name = "v1_1")]
+    V1_1,
+}
+
+impl From<ApiChoice> for PorepApi {
+    fn from(choice: ApiChoice) -> Self {
+        match choice {
+            ApiChoice::V1 => PorepApi::V1,
+            ApiChoice::V1_1 => PorepApi::V1_1,
+        }
+    }
+}
+
+/// 32 bytes, on the command line as 64 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seed(pub(crate) [u8; 32]);
+
+fn seed(text: &str) -> Result<Seed, String> {
+    let bytes = hex::decode(text).map_err(|error| format!("{error}; 64 hexadecimal digits are needed"))?;
+    let found = bytes.len() * 2;
+    bytes.try_into().map(Seed).map_err(|_| format!("{found} digits; 64 hexadecimal digits are needed"))
+}
+
+/// [`GOLDEN_SEED`] in hexadecimal, as clap wants its defaults.
+const GOLDEN_SEED_HEX: &str = "63757a6b20676f6c64656e207465737420706172616d6574657273206e6f2e31";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use cuzk_filecoin::store::GOLDEN_SEED;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_default_seed_is_the_golden_one() {
+        assert_eq!(seed(GOLDEN_SEED_HEX), Ok(Seed(GOLDEN_SEED)));
+        assert_eq!(seed("00").unwrap_err(), "2 digits; 64 hexadecimal digits are needed");
+        assert!(seed("zz").is_err());
+    }
+}

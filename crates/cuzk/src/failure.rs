@@ -1,0 +1,76 @@
+//! Failures: a stable kind, an exit code, and the whole chain of causes.
+
+use std::io::{self, Write};
+
+use cuzk_filecoin::Error;
+use cuzk_filecoin::store::StoreError;
+use cuzk_groth16::TuningError;
+
+/// A proof, computed or given, did not verify.
+pub(crate) const EXIT_NOT_VERIFIED: u8 = 1;
+/// Refused before proving: usage, undecodable input, wrong identity, false vanilla proof.
+pub(crate) const EXIT_REFUSED: u8 = 2;
+/// The environment cannot do it: parameters, memory, device, disk.
+pub(crate) const EXIT_ENVIRONMENT: u8 = 3;
+
+/// Why the program ends without having done what was asked.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) kind: &'static str,
+    pub(crate) exit_code: u8,
+    pub(crate) error: anyhow::Error,
+}
+
+impl Failure {
+    pub(crate) fn refused(kind: &'static str, error: impl Into<anyhow::Error>) -> Self {
+        Failure { kind, exit_code: EXIT_REFUSED, error: error.into() }
+    }
+
+    pub(crate) fn environment(kind: &'static str, error: impl Into<anyhow::Error>) -> Self {
+        Failure { kind, exit_code: EXIT_ENVIRONMENT, error: error.into() }
+    }
+
+    /// A command line that clap refused, in its words but without its own prefix.
+    pub(crate) fn usage(error: &clap::Error) -> Self {
+        let text = error.to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned();
+        Failure::refused("usage", anyhow::Error::msg(text))
+    }
+
+    /// `error[kind]: message: cause: …`, the last line of the program's talk.
+    pub(crate) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "error[{}]: {:#}", self.kind, self.error)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let exit_code = match &error {
+            Error::ProofInvalid { .. } => EXIT_NOT_VERIFIED,
+            Error::Groth16(_) => EXIT_ENVIRONMENT,
+            _ => EXIT_REFUSED,
+        };
+        Failure { kind: error.kind(), exit_code, error: error.into() }
+    }
+}
+
+impl From<cuzk_groth16::Error> for Failure {
+    fn from(error: cuzk_groth16::Error) -> Self {
+        Failure::environment("parameters", error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Production { .. } => Failure::refused("test_parameters_refused", error),
+            _ => Failure::environment("parameters", error),
+        }
+    }
+}
+
+impl From<TuningError> for Failure {
+    fn from(error: TuningError) -> Self {
+        Failure::refused("usage", error)
+    }
+}

@@ -1,0 +1,51 @@
+//! cuzk: from the file that a Filecoin sealing pipeline leaves to a Groth16 proof that verifies.
+//!
+//! This crate is the command line only: arguments, progress, reports, exit codes.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod commands;
+mod environment;
+mod failure;
+mod machine;
+mod output;
+mod progress;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // stderr may be closed; the exit code still tells.
+            let _ = failure.print(&mut std::io::stderr());
+            ExitCode::from(failure.exit_code)
+        }
+    }
+}
+
+fn run() -> Result<(), Failure> {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) if !error.use_stderr() => {
+            // --help and --version. A closed stdout is nobody's fault.
+            let _ = error.print();
+            return Ok(());
+        }
+        Err(error) => return Err(Failure::usage(&error)),
+    };
+    match arguments.command {
+        Command::Prove(arguments) => commands::prove::run(&arguments),
+        Command::Verify(arguments) => commands::verify::run(&arguments),
+        Command::Inspect(arguments) => commands::inspect::run(&arguments),
+        Command::Fixture(arguments) => commands::fixture::run(&arguments),
+        Command::Params(arguments) => commands::params::run(&arguments),
+        Command::Variants(arguments) => commands::variants::run(&arguments),
+    }
+}

@@ -1,0 +1,122 @@
+//! The report of a proof: `--report FILE` and `--json`.
+
+use std::collections::BTreeMap;
+
+use cuzk_filecoin::Statement;
+use cuzk_groth16::{Step, Tuning};
+use serde::Serialize;
+
+use crate::machine::{Machine, peak_rss_bytes};
+use crate::progress::PhaseTimes;
+
+/// The version of the report's schema.
+pub(crate) const REPORT_VERSION: u32 = 1;
+
+/// What was done, with what, how long it took, and what came of it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    pub(crate) schema: &'static str,
+    pub(crate) version: u32,
+    pub(crate) tool: Tool,
+    pub(crate) machine: Machine,
+    pub(crate) backend: BackendReport,
+    pub(crate) tuning: BTreeMap<&'static str, &'static str>,
+    pub(crate) statement: StatementReport,
+    pub(crate) parameters: ParametersReport,
+    pub(crate) randomness: Randomness,
+    pub(crate) partitions: Vec<PartitionReport>,
+    /// Sums over the partitions, and what is done once.
+    pub(crate) phases_ms: PhaseTimes,
+    pub(crate) peak_rss_bytes: Option<u64>,
+    /// Proofs that did not verify and were computed again.
+    pub(crate) faults: usize,
+    pub(crate) proof: ProofReport,
+    pub(crate) verified: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Tool {
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
+}
+
+impl Tool {
+    pub(crate) const HERE: Tool = Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") };
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct BackendReport {
+    pub(crate) name: &'static str,
+    pub(crate) why: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct StatementReport {
+    pub(crate) kind: &'static str,
+    pub(crate) registered_proof: String,
+    pub(crate) sector_size: u64,
+    pub(crate) miner: u64,
+    pub(crate) sector: u64,
+    pub(crate) partitions: usize,
+    pub(crate) comm_r: String,
+    pub(crate) comm_d: String,
+    pub(crate) replica_id: String,
+}
+
+impl StatementReport {
+    pub(crate) fn of(statement: &Statement) -> Self {
+        StatementReport {
+            kind: statement.kind(),
+            registered_proof: format!("{:?}", statement.registered_proof()),
+            sector_size: statement.sector_size().bytes(),
+            miner: statement.miner,
+            sector: statement.sector,
+            partitions: statement.partitions(),
+            comm_r: hex::encode(statement.comm_r()),
+            comm_d: hex::encode(statement.comm_d()),
+            replica_id: hex::encode(statement.replica_id()),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ParametersReport {
+    pub(crate) name: String,
+    pub(crate) path: String,
+    pub(crate) bytes: u64,
+    /// The seed, for test parameters, with which anybody can forge proofs.
+    pub(crate) test_seed: Option<String>,
+    /// As remembered or noted; `null` when the file was never hashed.
+    pub(crate) blake2b_512: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Randomness {
+    /// With a seed, r and s are not secret and the proof is not zero-knowledge.
+    pub(crate) insecure_seed: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct PartitionReport {
+    pub(crate) index: usize,
+    /// From the statement and loaded parameters to the proof; digests included when asked for.
+    pub(crate) prove_ms: f64,
+    pub(crate) phases_ms: PhaseTimes,
+    pub(crate) digests: Option<BTreeMap<Step, String>>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct ProofReport {
+    pub(crate) bytes: usize,
+    pub(crate) sha256: String,
+}
+
+/// The tuning as a report shows it.
+pub(crate) fn tuning(tuning: &Tuning) -> BTreeMap<&'static str, &'static str> {
+    tuning.settings().into_iter().collect()
+}
+
+/// The peak so far.
+pub(crate) fn peak_rss() -> Option<u64> {
+    peak_rss_bytes()
+}

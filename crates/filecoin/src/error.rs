@@ -1,0 +1,263 @@
+//! What can be wrong with an input, a statement or a proof.
+
+use std::path::PathBuf;
+
+use crate::SectorSize;
+
+/// Why an input was refused, or a proof does not verify. [`Error::kind`] is the stable name of each.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file could not be read.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+
+    /// The file is larger than any input of a known kind.
+    #[error("{}: {bytes} bytes; inputs of more than {limit} bytes are refused", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// The limit.
+        limit: u64,
+    },
+
+    /// The input ends in the middle of a JSON value.
+    #[error(
+        "{place} ends early, at line {line}, column {column}: the file is truncated; copy or make it again"
+    )]
+    Truncated {
+        /// The file, or a part of it.
+        place: String,
+        /// Line of the end, from 1.
+        line: usize,
+        /// Column of the end, from 1.
+        column: usize,
+    },
+
+    /// The input is not JSON.
+    #[error(
+        "{place} is not JSON: {message}; expected the C1 output of `lotus-bench simple commit1`, the inner \
+             JSON of it, or a statement.json"
+    )]
+    NotJson {
+        /// The file, or a part of it.
+        place: String,
+        /// What the parser said.
+        message: String,
+    },
+
+    /// A key is not there.
+    #[error("{place} has no key `{key}`; {shape} has the keys {keys}")]
+    MissingKey {
+        /// The file, or a part of it.
+        place: String,
+        /// The key.
+        key: &'static str,
+        /// What the input looks like.
+        shape: &'static str,
+        /// All keys of that shape.
+        keys: String,
+    },
+
+    /// JSON of a shape that is no input.
+    #[error(
+        "{place} is JSON, but no known input: its keys are {found}; expected `Phase1Out` (C1 output), \
+             `vanilla_proofs` (its inner JSON) or `cuzk_statement`"
+    )]
+    UnknownShape {
+        /// The file.
+        place: String,
+        /// The keys found.
+        found: String,
+    },
+
+    /// A value of the wrong type or out of range.
+    #[error("{place}: {message}")]
+    Malformed {
+        /// The file, or a part of it.
+        place: String,
+        /// What is wrong.
+        message: String,
+    },
+
+    /// Two sizes for one sector.
+    #[error(
+        "the file says sector size {outer}, but its registered proof is {registered_proof}, which is {inner}"
+    )]
+    SectorSizes {
+        /// The size beside the proofs.
+        outer: u64,
+        /// The registered proof.
+        registered_proof: String,
+        /// Its sector size.
+        inner: SectorSize,
+    },
+
+    /// A registered proof that this version does not prove.
+    #[error("{registered_proof} cannot be proved by this version; it proves PoRep V1 and V1_1 of every size")]
+    Unsupported {
+        /// The registered proof.
+        registered_proof: String,
+    },
+
+    /// Something that neither the file nor the command line says.
+    #[error("the input does not say the {what}; give it with {flag}")]
+    Missing {
+        /// What is missing.
+        what: &'static str,
+        /// The flag that gives it.
+        flag: &'static str,
+    },
+
+    /// File and command line disagree.
+    #[error("the input says {what} {found}, {flag} says {asked}")]
+    Disagree {
+        /// What they disagree about.
+        what: &'static str,
+        /// The value in the file.
+        found: String,
+        /// The flag.
+        flag: &'static str,
+        /// Its value.
+        asked: String,
+    },
+
+    /// The replica id is that of another miner or sector.
+    #[error(
+        "wrong miner or sector: the input's replica id is {found}, but miner {miner} and sector {sector} with its \
+         ticket, comm_d and porep id give {expected}; check --miner and --sector"
+    )]
+    WrongIdentity {
+        /// The replica id in the file, in hexadecimal.
+        found: String,
+        /// The replica id of what was asked for.
+        expected: String,
+        /// The miner asked for.
+        miner: u64,
+        /// The sector.
+        sector: u64,
+    },
+
+    /// Partitions, challenges, layers or paths of the wrong number.
+    #[error("{place}: {found} {what} where {expected} are needed")]
+    Count {
+        /// Partition and challenge.
+        place: String,
+        /// What was counted.
+        what: &'static str,
+        /// The number found.
+        found: usize,
+        /// The number needed.
+        expected: usize,
+    },
+
+    /// A commitment that no sector has.
+    #[error("{name} is {problem}")]
+    Commitment {
+        /// Which one.
+        name: &'static str,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+
+    /// A vanilla proof that upstream's verification does not accept.
+    #[error("the vanilla proof of partition {partition}, challenge {challenge} is false: {what}")]
+    FalseVanillaProof {
+        /// The partition, from 0.
+        partition: usize,
+        /// The challenge within it, from 0.
+        challenge: usize,
+        /// What was found to be false.
+        what: &'static str,
+    },
+
+    /// A partition that the statement does not have.
+    #[error("partition {asked} of a statement with {partitions}")]
+    NoSuchPartition {
+        /// The partition asked for.
+        asked: usize,
+        /// How many there are.
+        partitions: usize,
+    },
+
+    /// A proof of the wrong length.
+    #[error("the proof has {found} bytes; {partitions} partitions × 192 = {expected} are needed")]
+    ProofLength {
+        /// Bytes found.
+        found: usize,
+        /// Partitions of the statement.
+        partitions: usize,
+        /// Bytes needed.
+        expected: usize,
+    },
+
+    /// A proof that does not verify.
+    #[error("the proof does not verify: {reason}")]
+    ProofInvalid {
+        /// Why.
+        reason: String,
+    },
+
+    /// A circuit that does not accept its witness.
+    #[error("the statement is false: partition {partition}, constraint {row} ({path}) is not satisfied")]
+    Unsatisfied {
+        /// The partition.
+        partition: usize,
+        /// The constraint.
+        row: usize,
+        /// Where the circuit enforces it.
+        path: String,
+    },
+
+    /// Upstream refused something that passed all checks here.
+    #[error("{doing}: {source:#}")]
+    Upstream {
+        /// What was being done.
+        doing: &'static str,
+        /// What it said.
+        source: anyhow::Error,
+    },
+
+    /// Proving or parameters.
+    #[error(transparent)]
+    Groth16(#[from] cuzk_groth16::Error),
+}
+
+impl Error {
+    /// The stable name: golden cases and scripts match on it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Error::Unreadable { .. } => "input_unreadable",
+            Error::TooLarge { .. } => "input_too_large",
+            Error::Truncated { .. } => "input_truncated",
+            Error::NotJson { .. } => "input_not_json",
+            Error::MissingKey { .. } => "input_missing_key",
+            Error::UnknownShape { .. } => "input_unknown_shape",
+            Error::Malformed { .. } => "input_malformed",
+            Error::SectorSizes { .. } => "sector_sizes_differ",
+            Error::Unsupported { .. } => "unsupported_proof_type",
+            Error::Missing { .. } => "missing_argument",
+            Error::Disagree { .. } => "argument_disagrees",
+            Error::WrongIdentity { .. } => "wrong_identity",
+            Error::Count { .. } => "wrong_count",
+            Error::Commitment { .. } => "bad_commitment",
+            Error::FalseVanillaProof { .. } => "false_vanilla_proof",
+            Error::NoSuchPartition { .. } => "no_such_partition",
+            Error::ProofLength { .. } => "proof_length",
+            Error::ProofInvalid { .. } => "proof_invalid",
+            Error::Unsatisfied { .. } => "unsatisfied",
+            Error::Upstream { .. } => "upstream",
+            Error::Groth16(_) => "parameters",
+        }
+    }
+
+    pub(crate) fn upstream(doing: &'static str) -> impl Fn(anyhow::Error) -> Error {
+        move |source| Error::Upstream { doing, source }
+    }
+}

@@ -1,0 +1,62 @@
+//! Which parameter files a circuit has, and their digests in upstream's manifest (`parameters.json` of
+//! storage-proofs-core, embedded there).
+
+use storage_proofs_core::parameter_cache::{PARAMETERS, parameter_id, verifying_key_id};
+
+use crate::SectorSize;
+
+/// A file of the manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileIdentity {
+    /// Its name in the parameter directory.
+    pub name: String,
+    /// The first 16 bytes, in hexadecimal, of its BLAKE2b-512; `None` when upstream's manifest does not have the file.
+    pub digest: Option<String>,
+    /// The sector size that the manifest gives, in bytes.
+    pub sector_bytes: Option<u64>,
+}
+
+impl FileIdentity {
+    fn named(name: String) -> Self {
+        let entry = PARAMETERS.get(&name);
+        FileIdentity {
+            digest: entry.map(|entry| entry.digest.clone()),
+            sector_bytes: entry.map(|entry| entry.sector_size),
+            name,
+        }
+    }
+
+    /// Whether a BLAKE2b-512 is the manifest's; `None` when the manifest does not have the file.
+    pub fn matches(&self, blake2b_512: &[u8; 64]) -> Option<bool> {
+        self.digest.as_ref().map(|digest| *digest == hex::encode(&blake2b_512[..16]))
+    }
+}
+
+/// The parameter files of one circuit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParameterSet {
+    /// Upstream's identifier of the circuit; the trapdoor of test parameters is derived from it.
+    pub circuit: String,
+    /// The sector size.
+    pub sector_size: SectorSize,
+    /// The `.params` file.
+    pub parameters: FileIdentity,
+    /// The `.vk` file.
+    pub verifying_key: FileIdentity,
+}
+
+impl ParameterSet {
+    pub(crate) fn new(circuit: String, sector_size: SectorSize) -> Self {
+        ParameterSet {
+            parameters: FileIdentity::named(parameter_id(&circuit)),
+            verifying_key: FileIdentity::named(verifying_key_id(&circuit)),
+            circuit,
+            sector_size,
+        }
+    }
+}
+
+/// All files of upstream's manifest, by name.
+pub fn manifest() -> Vec<FileIdentity> {
+    PARAMETERS.keys().cloned().map(FileIdentity::named).collect()
+}

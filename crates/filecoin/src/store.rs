@@ -1,0 +1,372 @@
+//! Parameter files on disk: where they are, whether their digests are right, and test parameters.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use cuzk_groth16::{FixedBase, GenerateError, Trapdoor, generate};
+use cuzk_r1cs::ConstraintSystemMatrices;
+use serde::{Deserialize, Serialize};
+
+use crate::{FileIdentity, ParameterSet};
+
+/// The seed of the test parameters that golden cases are proved with.
+pub const GOLDEN_SEED: [u8; 32] = *b"cuzk golden test parameters no.1";
+
+/// Why a parameter file cannot be used, or could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Reading or writing failed.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Test parameters for a size that earns money.
+    #[error(
+        "test parameters are refused for {size} sectors: whoever knows their published seed can forge proofs; \
+         fetch the official parameters instead"
+    )]
+    Production {
+        /// The sector size.
+        size: crate::SectorSize,
+    },
+    /// The note beside test parameters does not describe them.
+    #[error("{}: {problem}; remove it, and --test-params generates it again", path.display())]
+    BadNote {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Generation failed.
+    #[error("generating test parameters: {0}")]
+    Generate(#[from] GenerateError),
+}
+
+fn io_error(path: &Path) -> impl Fn(std::io::Error) -> StoreError + '_ {
+    |source| StoreError::Io { path: path.to_owned(), source }
+}
+
+/// BLAKE2b-512 of a file, about 1 s a GB; `progress` hears of the bytes read.
+pub fn hash_file(path: &Path, mut progress: impl FnMut(u64)) -> Result<[u8; 64], StoreError> {
+    let mut file = File::open(path).map_err(io_error(path))?;
+    let mut state = blake2b_simd::State::new();
+    let mut block = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut block).map_err(io_error(path))? {
+            0 => return Ok(*state.finalize().as_array()),
+            n => {
+                state.update(&block[..n]);
+                progress(n as u64);
+            }
+        }
+    }
+}
+
+/// Digests of files that were hashed before, remembered by size, time of modification and inode in a file of the
+/// user's cache directory.
+#[derive(Debug)]
+pub struct DigestMemory {
+    path: PathBuf,
+    entries: Vec<Remembered>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct DigestFile {
+    cuzk_digests: u32,
+    entries: Vec<Remembered>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Remembered {
+    path: PathBuf,
+    bytes: u64,
+    modified: i64,
+    modified_ns: i64,
+    device: u64,
+    inode: u64,
+    blake2b_512: String,
+}
+
+const DIGEST_FILE_VERSION: u32 = 1;
+
+impl DigestMemory {
+    /// Loads what is remembered under `cache`; a missing or foreign file remembers nothing.
+    pub fn load(cache: &Path) -> Self {
+        let path = cache.join("parameter-digests.json");
+        let read = |path: &Path| Some(serde_json::from_slice::<DigestFile>(&fs::read(path).ok()?).ok());
+        let entries = match read(&path).flatten() {
+            Some(file) if file.cuzk_digests == DIGEST_FILE_VERSION => file.entries,
+            _ => vec![],
+        };
+        DigestMemory { path, entries }
+    }
+
+    /// The digest of a file that has not changed since it was hashed.
+    pub fn recall(&self, path: &Path) -> Option<[u8; 64]> {
+        let state = Remembered::of(path, String::new()).ok()?;
+        let known = self.entries.iter().find(|known| {
+            let blake2b_512 = known.blake2b_512.clone();
+            **known == Remembered { blake2b_512, ..state.clone() }
+        })?;
+        hex::decode(&known.blake2b_512).ok()?.try_into().ok()
+    }
+
+    /// Hashes a file, unless it is remembered, and remembers the answer.
+    pub fn hash(&mut self, path: &Path, progress: impl FnMut(u64)) -> Result<[u8; 64], StoreError> {
+        if let Some(digest) = self.recall(path) {
+            return Ok(digest);
+        }
+        let before = Remembered::of(path, String::new()).map_err(io_error(path))?;
+        let digest = hash_file(path, progress)?;
+        // A file that changed while it was read is not remembered.
+        let after = Remembered::of(path, String::new()).map_err(io_error(path))?;
+        if before == after {
+            self.remember(Remembered { blake2b_512: hex::encode(digest), ..after })?;
+        }
+        Ok(digest)
+    }
+
+    fn remember(&mut self, entry: Remembered) -> Result<(), StoreError> {
+        self.entries.retain(|known| known.path != entry.path);
+        self.entries.push(entry);
+        let file = DigestFile { cuzk_digests: DIGEST_FILE_VERSION, entries: self.entries.clone() };
+        let json = serde_json::to_vec_pretty(&file).expect("strings and numbers");
+        write_atomically(&self.path, |out| out.write_all(&json).map_err(io_error(&self.path)))
+    }
+}
+
+impl Remembered {
+    fn of(path: &Path, blake2b_512: String) -> std::io::Result<Self> {
+        let metadata = fs::metadata(path)?;
+        Ok(Remembered {
+            path: fs::canonicalize(path)?,
+            bytes: metadata.size(),
+            modified: metadata.mtime(),
+            modified_ns: metadata.mtime_nsec(),
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            blake2b_512,
+        })
+    }
+}
+
+/// What is known of a parameter file without hashing it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileState {
+    /// Not there.
+    Missing,
+    /// There, but its digest was not computed since it last changed.
+    Unchecked {
+        /// Its size.
+        bytes: u64,
+    },
+    /// Hashed, and the digest is the manifest's.
+    Good {
+        /// Its size.
+        bytes: u64,
+    },
+    /// Hashed, and the digest is another one.
+    Bad {
+        /// Its size.
+        bytes: u64,
+    },
+}
+
+impl FileState {
+    /// The state of `identity` in `directory`.
+    pub fn of(directory: &Path, identity: &FileIdentity, memory: &DigestMemory) -> Self {
+        let path = directory.join(&identity.name);
+        let Ok(metadata) = fs::metadata(&path) else { return FileState::Missing };
+        let bytes = metadata.len();
+        match memory.recall(&path).and_then(|digest| identity.matches(&digest)) {
+            None => FileState::Unchecked { bytes },
+            Some(true) => FileState::Good { bytes },
+            Some(false) => FileState::Bad { bytes },
+        }
+    }
+}
+
+/// The note beside test parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TestParametersNote {
+    /// The format's version.
+    pub cuzk_test_parameters: u32,
+    /// A warning for whoever finds the file.
+    pub insecure: String,
+    /// The seed of the trapdoor, in hexadecimal.
+    pub seed: String,
+    /// Upstream's identifier of the circuit.
+    pub circuit: String,
+    /// The name of the parameter file.
+    pub parameters: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its BLAKE2b-512, in hexadecimal.
+    pub blake2b_512: String,
+}
+
+const NOTE_VERSION: u32 = 1;
+
+/// Test parameters of one circuit and seed: a `.params` file, the `.vk` file and a note, in a folder of their own.
+#[derive(Clone, Debug)]
+pub struct TestParameters {
+    folder: PathBuf,
+    seed: [u8; 32],
+    set: ParameterSet,
+}
+
+impl TestParameters {
+    /// Where the test parameters of a circuit are under `cache`. Refused for production sector sizes.
+    pub fn locate(cache: &Path, seed: [u8; 32], set: ParameterSet) -> Result<Self, StoreError> {
+        if set.sector_size.is_production() {
+            return Err(StoreError::Production { size: set.sector_size });
+        }
+        let folder = cache.join("test-parameters").join(hex::encode(seed));
+        Ok(TestParameters { folder, seed, set })
+    }
+
+    /// The parameter file.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(&self.set.parameters.name)
+    }
+
+    /// The verifying key's file.
+    pub fn key_path(&self) -> PathBuf {
+        self.folder.join(&self.set.verifying_key.name)
+    }
+
+    fn note_path(&self) -> PathBuf {
+        self.path().with_extension("json")
+    }
+
+    /// The note, if the parameters are there and are what the note says (by size; `params check` hashes them).
+    pub fn existing(&self) -> Result<Option<TestParametersNote>, StoreError> {
+        let path = self.note_path();
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(io_error(&path))?,
+        };
+        let bad = |path: &Path, problem: String| StoreError::BadNote { path: path.to_owned(), problem };
+        let note: TestParametersNote =
+            serde_json::from_slice(&bytes).map_err(|error| bad(&path, error.to_string()))?;
+        if note.cuzk_test_parameters != NOTE_VERSION || note.seed != hex::encode(self.seed) {
+            return Err(bad(&path, "a note of another version or seed".to_owned()));
+        }
+        let found = fs::metadata(self.path()).map_err(io_error(&self.path()))?.len();
+        if found != note.bytes {
+            let problem = format!("truncated or damaged: {} bytes expected, {found} found", note.bytes);
+            return Err(bad(&self.path(), problem));
+        }
+        fs::metadata(self.key_path()).map_err(io_error(&self.key_path()))?;
+        Ok(Some(note))
+    }
+
+    /// Generates the parameters of `system`. Each file appears whole or not at all, the note last.
+    pub fn generate(
+        &self,
+        system: &ConstraintSystemMatrices,
+        fixed_base: &dyn FixedBase,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<TestParametersNote, StoreError> {
+        fs::create_dir_all(&self.folder).map_err(io_error(&self.folder))?;
+        let trapdoor = Trapdoor::from_seed(self.seed, &self.set.circuit);
+        let generated = write_atomically(&self.path(), |out| {
+            Ok::<_, StoreError>(generate(fixed_base, system, &trapdoor, out, progress)?)
+        })?;
+        let key = generated.verifying_key.to_bytes();
+        self.write(&self.key_path(), &key)?;
+        let note = TestParametersNote {
+            cuzk_test_parameters: NOTE_VERSION,
+            insecure:
+                "test parameters: their trapdoor is derived from the seed in this file, so anybody can forge \
+                       proofs for them"
+                    .to_owned(),
+            seed: hex::encode(self.seed),
+            circuit: self.set.circuit.clone(),
+            parameters: self.set.parameters.name.clone(),
+            bytes: generated.n_bytes,
+            blake2b_512: hex::encode(generated.blake2b_512),
+        };
+        let json = serde_json::to_string_pretty(&note).expect("strings and numbers");
+        self.write(&self.note_path(), format!("{json}\n").as_bytes())?;
+        Ok(note)
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+        write_atomically(path, |out| out.write_all(bytes).map_err(io_error(path)))
+    }
+}
+
+/// Lets `write` fill a temporary file beside `path`, syncs it and renames it to `path`: the file appears whole or not
+/// at all, also for a reader at the same time.
+pub fn write_atomically<T, E: From<StoreError>>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<T, E>,
+) -> Result<T, E> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(folder).map_err(io_error(folder))?;
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".cuzk-")
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+        .tempfile_in(folder)
+        .map_err(io_error(folder))?;
+    let mut out = BufWriter::with_capacity(1 << 20, temporary.as_file_mut());
+    let value = write(&mut out)?;
+    out.flush().map_err(io_error(path))?;
+    drop(out);
+    temporary.as_file().sync_all().map_err(io_error(path))?;
+    temporary.persist(path).map_err(|error| io_error(path)(error.error))?;
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(io_error(folder))?;
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_is_remembered_until_the_file_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, b"content").unwrap();
+        let expected = *blake2b_simd::blake2b(b"content").as_array();
+        let cache = folder.path().join("cache");
+        let mut memory = DigestMemory::load(&cache);
+        assert_eq!(memory.recall(&file), None);
+        let mut read = 0;
+        assert_eq!(memory.hash(&file, |bytes| read += bytes).unwrap(), expected);
+        assert_eq!(read, 7);
+        // Not read again, not even by another process.
+        let mut memory = DigestMemory::load(&cache);
+        assert_eq!(memory.hash(&file, |_| panic!("remembered")).unwrap(), expected);
+        fs::write(&file, b"another").unwrap();
+        File::options().append(true).open(&file).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+        assert_eq!(memory.recall(&file), None);
+        assert_eq!(memory.hash(&file, |_| ()).unwrap(), *blake2b_simd::blake2b(b"another").as_array());
+        fs::write(cache.join("parameter-digests.json"), b"not ours").unwrap();
+        assert_eq!(DigestMemory::load(&cache).recall(&file), None);
+    }
+
+    #[test]
+    fn a_failed_write_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let failed = write_atomically(&path, |out| {
+            out.write_all(b"half").unwrap();
+            Err::<(), _>(StoreError::BadNote { path: "x".into(), problem: "on purpose".to_owned() })
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        write_atomically(&path, |out| out.write_all(b"whole").map_err(io_error(&path))).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+    }
+}
