@@ -26,6 +26,10 @@ impl Failure {
         Failure { kind, exit_code: EXIT_REFUSED, error: error.into() }
     }
 
+    pub(crate) fn not_verified(kind: &'static str, error: impl Into<anyhow::Error>) -> Self {
+        Failure { kind, exit_code: EXIT_NOT_VERIFIED, error: error.into() }
+    }
+
     pub(crate) fn environment(kind: &'static str, error: impl Into<anyhow::Error>) -> Self {
         Failure { kind, exit_code: EXIT_ENVIRONMENT, error: error.into() }
     }

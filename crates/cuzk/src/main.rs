@@ -10,6 +10,7 @@ mod failure;
 mod machine;
 mod output;
 mod progress;
+mod prover;
 mod report;
 
 use std::process::ExitCode;

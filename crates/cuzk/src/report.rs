@@ -6,7 +6,7 @@ use cuzk_filecoin::Statement;
 use cuzk_groth16::{Step, Tuning};
 use serde::Serialize;
 
-use crate::machine::{Machine, peak_rss_bytes};
+use crate::machine::Machine;
 use crate::progress::PhaseTimes;
 
 /// The version of the report's schema.
@@ -114,9 +114,4 @@ pub(crate) struct ProofReport {
 /// The tuning as a report shows it.
 pub(crate) fn tuning(tuning: &Tuning) -> BTreeMap<&'static str, &'static str> {
     tuning.settings().into_iter().collect()
-}
-
-/// The peak so far.
-pub(crate) fn peak_rss() -> Option<u64> {
-    peak_rss_bytes()
 }

@@ -8,7 +8,7 @@ use crate::SectorSize;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file could not be read.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -216,7 +216,7 @@ pub enum Error {
     },
 
     /// Upstream refused something that passed all checks here.
-    #[error("{doing}: {source:#}")]
+    #[error("{doing}")]
     Upstream {
         /// What was being done.
         doing: &'static str,

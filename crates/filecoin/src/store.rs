@@ -18,7 +18,7 @@ pub const GOLDEN_SEED: [u8; 32] = *b"cuzk golden test parameters no.1";
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Reading or writing failed.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -43,7 +43,7 @@ pub enum StoreError {
         problem: String,
     },
     /// Generation failed.
-    #[error("generating test parameters: {0}")]
+    #[error("generating test parameters")]
     Generate(#[from] GenerateError),
 }
 

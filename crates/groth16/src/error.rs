@@ -8,7 +8,7 @@ use bellpepper_core::SynthesisError;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Reading or writing failed.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -121,6 +121,6 @@ pub enum Error {
     },
 
     /// The circuit could not be walked.
-    #[error("synthesis failed: {0}")]
+    #[error("synthesis failed")]
     Synthesis(#[from] SynthesisError),
 }

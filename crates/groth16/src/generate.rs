@@ -102,7 +102,7 @@ pub enum GenerateError {
     #[error(transparent)]
     Circuit(#[from] Error),
     /// The file could not be written.
-    #[error("writing parameters: {0}")]
+    #[error("writing parameters")]
     Write(#[from] io::Error),
 }
 

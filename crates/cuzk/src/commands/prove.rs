@@ -4,13 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::anyhow;
-use cuzk_cpu::CpuBackend;
-use cuzk_filecoin::reference::ReferenceParameters;
 use cuzk_filecoin::store::{DigestMemory, TestParameters};
 use cuzk_filecoin::{Error, Statement};
-use cuzk_groth16::{
-    Backend, Blinding, Parameters, Phase, Proof, Session, Shape, Tuning, VerifyingKey, timed,
-};
+use cuzk_groth16::{Blinding, Parameters, Phase, Proof, Tuning, VerifyingKey, timed};
 use rand_core::OsRng;
 use sha2::{Digest, Sha256};
 
@@ -18,12 +14,13 @@ use super::{open_statement, test_parameters};
 use crate::arguments::{BackendChoice, ProveArguments};
 use crate::environment::{ParameterDirectory, cache_directory};
 use crate::failure::{EXIT_NOT_VERIFIED, Failure};
-use crate::machine::Machine;
+use crate::machine::{Machine, peak_rss_bytes};
 use crate::output;
 use crate::progress::{Progress, Recorder, add_times, milliseconds};
+use crate::prover::{Prover, WitnessCheck, prover};
 use crate::report::{
     BackendReport, ParametersReport, PartitionReport, ProofReport, REPORT_VERSION, Randomness, Report,
-    StatementReport, Tool, peak_rss, tuning,
+    StatementReport, Tool, tuning,
 };
 
 pub(crate) fn run(arguments: &ProveArguments) -> Result<(), Failure> {
@@ -41,17 +38,20 @@ pub(crate) fn run(arguments: &ProveArguments) -> Result<(), Failure> {
     timed(&recorder, Phase::Check, || check(&statement, arguments.skip_vanilla_check))?;
     let backend = choose_backend(arguments.backend);
     let parameters = find_parameters(arguments, &statement, &progress)?;
+    // The counts in the file are checked against its size before anything is computed.
+    let file = Parameters::open(Path::new(&parameters.path))?;
     announce(arguments, &statement, &backend, &parameters, &progress);
 
-    let mut prover = Prover::new(backend.name, &parameters, tune, arguments.check_witness);
-    let mut proved = Vec::with_capacity(statement.partitions());
-    for partition in 0..statement.partitions() {
-        proved.push(prove_partition(&mut prover, &statement, partition, arguments, &progress, &recorder)?);
-    }
+    let witness_check =
+        if arguments.check_witness { WitnessCheck::EveryConstraint } else { WitnessCheck::Skip };
+    let mut prover = prover(backend.name, &file, tune, witness_check);
+    let key = file.verifying_key();
+    let job = Job { arguments, statement: &statement, key, progress: &progress, around: &recorder };
+    let proved: Vec<Proved> = (0..statement.partitions())
+        .map(|partition| job.prove(&mut *prover, partition))
+        .collect::<Result<_, _>>()?;
     let bytes: Vec<u8> = proved.iter().flat_map(|partition| partition.proof.to_bytes()).collect();
-    timed(&recorder, Phase::Verify, || {
-        statement.verify(prover.verifying_key()?, &bytes).map_err(Failure::from)
-    })?;
+    timed(&recorder, Phase::Verify, || statement.verify(key, &bytes))?;
     timed(&recorder, Phase::Write, || {
         output::write(&output, &output::encode_proof(&bytes, arguments.format))
     })?;
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &ProveArguments) -> Result<(), Failure> {
         faults: proved.iter().map(|partition| partition.faults).sum(),
         partitions: proved.into_iter().map(|partition| partition.report).collect(),
         phases_ms,
-        peak_rss_bytes: peak_rss(),
+        peak_rss_bytes: peak_rss_bytes(),
         proof: ProofReport { bytes: bytes.len(), sha256: hex::encode(Sha256::digest(&bytes)) },
         verified: true,
     };
@@ -185,25 +185,13 @@ fn announce(
     }
 }
 
-/// A way to prove the partitions of one statement; parameters are loaded for the first of them.
-enum Prover<'a> {
-    Backend {
-        backend: Box<dyn Backend>,
-        parameters: &'a ParametersReport,
-        tuning: Tuning,
-        check_witness: bool,
-        prepared: Option<Prepared>,
-    },
-    Reference {
-        parameters: &'a ParametersReport,
-        loaded: Option<ReferenceParameters>,
-    },
-}
-
-struct Prepared {
-    shape: Shape,
-    session: Box<dyn Session>,
-    key: VerifyingKey,
+/// What proving a partition needs to know.
+struct Job<'a> {
+    arguments: &'a ProveArguments,
+    statement: &'a Statement,
+    key: &'a VerifyingKey,
+    progress: &'a Progress,
+    around: &'a Recorder<'a>,
 }
 
 struct Proved {
@@ -212,106 +200,31 @@ struct Proved {
     faults: usize,
 }
 
-/// Proves a partition and verifies it; a proof that does not verify is computed once more.
-fn prove_partition(
-    prover: &mut Prover<'_>,
-    statement: &Statement,
-    partition: usize,
-    arguments: &ProveArguments,
-    progress: &Progress,
-    outer: &Recorder<'_>,
-) -> Result<Proved, Failure> {
-    let blinding = match arguments.insecure_seed {
-        Some(seed) => Blinding::from_insecure_seed(seed.0, partition),
-        None => Blinding::random(OsRng),
-    };
-    for faults in 0..2 {
-        let label = format!("partition {} of {}: ", partition + 1, statement.partitions());
-        let recorder = Recorder::new(progress, label, arguments.digests);
-        let (proof, prove_ms) = prover.prove(statement, partition, &blinding, &recorder, outer)?;
-        match timed(outer, Phase::Verify, || {
-            statement.verify_partition(prover.verifying_key()?, partition, &proof).map_err(Failure::from)
-        }) {
-            Ok(()) => {
-                let recorded = recorder.finish();
-                let digests = arguments.digests.then_some(recorded.digests);
-                let report =
-                    PartitionReport { index: partition, prove_ms, phases_ms: recorded.phases, digests };
-                return Ok(Proved { proof, report, faults });
+impl Job<'_> {
+    /// Proves a partition and verifies it; a proof that does not verify is computed once more.
+    fn prove(&self, prover: &mut dyn Prover, partition: usize) -> Result<Proved, Failure> {
+        match self.attempt(prover, partition) {
+            Err(failure) if failure.exit_code == EXIT_NOT_VERIFIED => {
+                self.progress.say(&format!("fault: {:#}; computing it again", failure.error));
+                Ok(Proved { faults: 1, ..self.attempt(prover, partition)? })
             }
-            Err(failure) if failure.exit_code == EXIT_NOT_VERIFIED && faults == 0 => {
-                progress.say(&format!("fault: {:#}; computing it again", failure.error));
-            }
-            Err(failure) => return Err(failure),
+            other => other,
         }
     }
-    unreachable!("the second failure returns")
-}
 
-impl<'a> Prover<'a> {
-    fn new(backend: &str, parameters: &'a ParametersReport, tuning: Tuning, check_witness: bool) -> Self {
-        if backend == "reference" {
-            return Prover::Reference { parameters, loaded: None };
-        }
-        Prover::Backend { backend: Box::new(CpuBackend), parameters, tuning, check_witness, prepared: None }
-    }
-
-    fn verifying_key(&self) -> Result<&VerifyingKey, Failure> {
-        let key = match self {
-            Prover::Backend { prepared, .. } => prepared.as_ref().map(|prepared| &prepared.key),
-            Prover::Reference { loaded, .. } => loaded.as_ref().map(ReferenceParameters::verifying_key),
+    fn attempt(&self, prover: &mut dyn Prover, partition: usize) -> Result<Proved, Failure> {
+        let blinding = match self.arguments.insecure_seed {
+            Some(seed) => Blinding::from_insecure_seed(seed.0, partition),
+            None => Blinding::random(OsRng),
         };
-        key.ok_or_else(|| Failure::refused("no_partitions", anyhow!("the statement has no partitions")))
-    }
-
-    /// The proof of a partition and the time in ms from the loaded parameters on.
-    fn prove(
-        &mut self,
-        statement: &Statement,
-        partition: usize,
-        blinding: &Blinding,
-        recorder: &Recorder<'_>,
-        outer: &Recorder<'_>,
-    ) -> Result<(Proof, f64), Failure> {
-        match self {
-            Prover::Backend { backend, parameters, tuning, check_witness, prepared } => {
-                let start = Instant::now();
-                let synthesis = timed(recorder, Phase::Synthesis, || match check_witness {
-                    true => statement.synthesize_checked(partition),
-                    false => statement.synthesize(partition),
-                })?;
-                let synthesized = start.elapsed();
-                let prepared = match prepared {
-                    Some(prepared) => prepared,
-                    None => {
-                        let file = Parameters::open(Path::new(&parameters.path))?;
-                        let shape = Shape::of(&synthesis)?;
-                        let session = backend.prepare(&shape, &file, tuning, outer)?;
-                        prepared.insert(Prepared { shape, session, key: file.verifying_key().clone() })
-                    }
-                };
-                prepared.shape.check_synthesis(&synthesis)?;
-                let start = Instant::now();
-                let proof = prepared.session.prove(synthesis.into(), blinding, recorder)?;
-                Ok((proof, milliseconds(synthesized + start.elapsed())))
-            }
-            Prover::Reference { parameters, loaded } => {
-                let parameters = match loaded {
-                    Some(loaded) => loaded,
-                    None => loaded.insert(ReferenceParameters::open(Path::new(&parameters.path), outer)?),
-                };
-                let proved = statement.prove_by_reference(partition, parameters, blinding)?;
-                if cuzk_groth16::Observer::wants_digests(recorder) {
-                    let steps = statement.digests_by_reference(partition, parameters, blinding, recorder)?;
-                    if steps != proved.proof {
-                        let message =
-                            anyhow!("upstream's prover and its public pieces give different proofs");
-                        return Err(Failure::refused("reference_disagrees", message));
-                    }
-                }
-                Ok((proved.proof, milliseconds(proved.elapsed)))
-            }
-        }
+        let label = format!("partition {} of {}: ", partition + 1, self.statement.partitions());
+        let recorder = Recorder::new(self.progress, label, self.arguments.digests);
+        let (proof, prove_ms) = prover.prove(self.statement, partition, &blinding, &recorder, self.around)?;
+        timed(self.around, Phase::Verify, || self.statement.verify_partition(self.key, partition, &proof))?;
+        let recorded = recorder.finish();
+        let digests = self.arguments.digests.then_some(recorded.digests);
+        let report = PartitionReport { index: partition, prove_ms, phases_ms: recorded.phases, digests };
+        Ok(Proved { proof, report, faults: 0 })
     }
 }
 

@@ -1,0 +1,247 @@
+//! What the command line says and how it exits, where no proof is computed.
+
+mod common;
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use common::{c1, cuzk, exit_code, files, golden, run, stderr, stdout};
+
+/// Replaces what differs between machines and runs.
+fn settings(folder: &std::path::Path) -> insta::Settings {
+    let mut settings = insta::Settings::clone_current();
+    let literal = |text: &str| text.replace('/', r"\/").replace('.', r"\.");
+    settings.add_filter(&literal(&folder.display().to_string()), "[folder]");
+    settings.add_filter(&format!("{}[^ :]*golden", literal(env!("CARGO_MANIFEST_DIR"))), "[golden]");
+    settings.set_omit_expression(true);
+    settings
+}
+
+#[test]
+fn help_texts() {
+    let commands: &[&[&str]] = &[
+        &[],
+        &["prove"],
+        &["verify"],
+        &["inspect"],
+        &["fixture"],
+        &["fixture", "porep"],
+        &["params"],
+        &["params", "path"],
+        &["params", "list"],
+        &["params", "check"],
+        &["params", "generate"],
+        &["variants"],
+    ];
+    for command in commands {
+        let output = run(&[command, &["--help"][..]].concat());
+        assert_eq!((exit_code(&output), stderr(&output)), (0, String::new()), "{command:?}");
+        insta::assert_snapshot!(format!("help-{}", command.join("-")), stdout(&output));
+    }
+}
+
+#[test]
+fn version_needs_nothing() {
+    let output = cuzk().arg("--version").env_clear().output().unwrap();
+    assert_eq!(stdout(&output), format!("cuzk {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn variants() {
+    insta::assert_snapshot!("variants", stdout(&run(&["variants"])));
+    let json: serde_json::Value = serde_json::from_slice(&run(&["variants", "--json"]).stdout).unwrap();
+    insta::assert_json_snapshot!("variants-json", json);
+}
+
+#[test]
+fn inspect() {
+    let empty = tempfile::tempdir().unwrap();
+    let folder = empty.path().display().to_string();
+    settings(empty.path()).bind(|| {
+        for (name, input) in
+            [("outer", c1()), ("statement", golden("valid/statement.json").display().to_string())]
+        {
+            let output = run(&["inspect", &input, "--params", &folder]);
+            assert_eq!((exit_code(&output), stderr(&output)), (0, String::new()));
+            insta::assert_snapshot!(format!("inspect-{name}"), stdout(&output));
+        }
+        let output = run(&["inspect", &c1(), "--miner", "1001", "--params", &folder, "--json"]);
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(json["identity_ok"], false);
+        insta::assert_json_snapshot!("inspect-json", json);
+    });
+}
+
+#[test]
+fn parameters() {
+    let empty = tempfile::tempdir().unwrap();
+    let folder = empty.path().display().to_string();
+    settings(empty.path()).bind(|| {
+        let path =
+            cuzk().args(["params", "path", "--params", &folder]).env("XDG_CACHE_HOME", &folder).output();
+        insta::assert_snapshot!("params-path", stdout(&path.unwrap()));
+        let list = run(&["params", "list", "--params", &folder, "--sector-size", "2KiB"]);
+        insta::assert_snapshot!("params-list", stdout(&list));
+    });
+    let from_environment =
+        cuzk().args(["params", "path"]).env("FIL_PROOFS_PARAMETER_CACHE", "/somewhere").output().unwrap();
+    assert!(stdout(&from_environment).starts_with("official  /somewhere (set by FIL_PROOFS_PARAMETER_CACHE"));
+}
+
+#[test]
+fn a_file_of_the_manifest_with_another_digest_is_bad_and_remembered() {
+    let folder = tempfile::tempdir().unwrap();
+    let (params, cache) = (folder.path().join("params"), folder.path().join("cache"));
+    fs::create_dir(&params).unwrap();
+    let name = "v28-stacked-proof-of-replication-merkletree-poseidon_hasher-8-0-0-sha256_hasher-\
+                032d3138d22506ec0082ed72b2dcba18df18477904e35bafee82b3793b06832f.vk";
+    fs::write(params.join(name), b"not a key").unwrap();
+    let run = |arguments: &[&str]| {
+        let params = params.display().to_string();
+        let with_folder = [arguments, &["--params", &params]].concat();
+        cuzk().args(with_folder).env("XDG_CACHE_HOME", &cache).output().unwrap()
+    };
+    let state = |output: &std::process::Output| {
+        stdout(output).lines().find(|line| line.ends_with(name)).unwrap()[..9].trim().to_owned()
+    };
+    let list = ["params", "list", "--sector-size", "2KiB"];
+    assert_eq!(state(&run(&list)), "unchecked");
+    let checked = run(&["params", "check"]);
+    assert_eq!(exit_code(&checked), 3);
+    let message = stderr(&checked);
+    assert!(message.contains("wanted dc1ade9929ade1708238f155343044ac"), "{message}");
+    assert_eq!(state(&run(&list)), "BAD");
+}
+
+/// Every refusal: its exit code, and its message as a snapshot.
+#[test]
+fn refusals() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(path("empty.json"), b"").unwrap();
+    fs::write(path("list.json"), b"[1]").unwrap();
+    fs::write(path("other.json"), br#"{"name": 1}"#).unwrap();
+    fs::write(path("base64.json"), br#"{"SectorNum": 1, "Phase1Out": "!", "SectorSize": 2048}"#).unwrap();
+    fs::write(path("types.json"), br#"{"SectorNum": "1", "Phase1Out": "", "SectorSize": 2048}"#).unwrap();
+    fs::write(path("twice.json"), br#"{"SectorNum": 1, "SectorNum": 2}"#).unwrap();
+    let outer: serde_json::Value = serde_json::from_slice(&fs::read(c1()).unwrap()).unwrap();
+    let mut other_size = outer.clone();
+    other_size["SectorSize"] = 8_388_608.into();
+    fs::write(path("size.json"), other_size.to_string()).unwrap();
+    let statement = r#"{"cuzk_statement": 9, "kind": "porep", "registered_proof": "", "miner": 1, "sector": 1,
+        "input": "c1.json", "made_by": ""}"#;
+    fs::write(path("future.json"), statement).unwrap();
+    let c1 = c1();
+    let output = path("out.proof");
+    let folder_name = folder.path().display().to_string();
+    let elsewhere = path("nowhere/out.proof");
+    let bad_proof = golden("proof_truncated/proof.bin").display().to_string();
+    let prove = |input: &str| vec!["prove".to_owned(), input.to_owned(), "-o".to_owned(), output.clone()];
+    let with = |input: &str, more: &[&str]| {
+        prove(input).into_iter().chain(more.iter().map(|word| (*word).to_owned())).collect::<Vec<_>>()
+    };
+    let cases: Vec<(&str, i32, Vec<String>)> = vec![
+        ("no-command", 2, vec![]),
+        ("unknown-flag", 2, with(&c1, &["--fast"])),
+        ("no-input", 2, prove(&path("missing.json"))),
+        ("a-folder", 2, prove(&folder_name)),
+        ("empty", 2, prove(&path("empty.json"))),
+        ("not-an-object", 2, prove(&path("list.json"))),
+        ("unknown-shape", 2, prove(&path("other.json"))),
+        ("not-base64", 2, prove(&path("base64.json"))),
+        ("wrong-type", 2, prove(&path("types.json"))),
+        ("key-twice", 2, prove(&path("twice.json"))),
+        ("sector-sizes-differ", 2, prove(&path("size.json"))),
+        ("statement-of-the-future", 2, prove(&path("future.json"))),
+        ("truncated", 2, prove(&golden("c1_truncated/c1.json").display().to_string())),
+        ("not-json", 2, prove(&golden("c1_not_json/c1.json").display().to_string())),
+        ("missing-key", 2, prove(&golden("c1_missing_key/c1.json").display().to_string())),
+        ("no-miner", 2, prove(&c1)),
+        ("wrong-miner", 2, with(&c1, &["--miner", "1001"])),
+        ("wrong-sector", 2, with(&c1, &["--miner", "1000", "--sector", "2"])),
+        ("no-parameters", 3, with(&c1, &["--miner", "1000", "--params", &folder_name])),
+        ("unknown-axis", 2, with(&c1, &["--miner", "1000", "--tune", "speed=high"])),
+        ("unknown-value", 2, with(&c1, &["--miner", "1000", "--tune", "ntt=eight"])),
+        ("short-seed", 2, with(&c1, &["--miner", "1000", "--insecure-seed", "00"])),
+        ("no-output-folder", 3, vec!["prove".into(), c1.clone(), "-o".into(), elsewhere]),
+        ("output-is-a-folder", 3, vec!["prove".into(), c1.clone(), "-o".into(), folder_name.clone()]),
+        ("both-want-stdout", 2, vec!["prove".into(), c1.clone(), "-o".into(), "-".into(), "--json".into()]),
+        (
+            "big-fixture",
+            2,
+            ["fixture", "porep", "--sector-size", "32GiB", "--out", "x"].map(str::to_owned).to_vec(),
+        ),
+        (
+            "production-test-params",
+            2,
+            ["params", "generate", "--sector-size", "32GiB"].map(str::to_owned).to_vec(),
+        ),
+        (
+            "verify-without-key",
+            3,
+            ["verify", &bad_proof, "--statement", &c1, "--miner", "1000", "--params", &folder_name]
+                .map(str::to_owned)
+                .to_vec(),
+        ),
+    ];
+    settings(folder.path()).bind(|| {
+        for (name, code, arguments) in cases {
+            let refused = cuzk().args(&arguments).output().unwrap();
+            assert_eq!(stdout(&refused), "", "{name}");
+            insta::assert_snapshot!(format!("refused-{name}"), stderr(&refused));
+            assert_eq!(exit_code(&refused), code, "{name}: {}", stderr(&refused));
+        }
+    });
+    assert!(!files(folder.path()).iter().any(|file| file.contains("proof")), "{:?}", files(folder.path()));
+}
+
+#[test]
+fn a_wrong_miner_is_refused_within_a_second_and_both_replica_ids_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let proof = folder.path().join("never.proof").display().to_string();
+    let start = Instant::now();
+    let output = run(&["prove", &c1(), "--miner", "1001", "-o", &proof]);
+    let elapsed = start.elapsed();
+    assert_eq!(exit_code(&output), 2);
+    let message = stderr(&output);
+    let statement: serde_json::Value =
+        serde_json::from_slice(&run(&["inspect", &c1(), "--json"]).stdout).unwrap();
+    let found = statement["replica_id"].as_str().unwrap();
+    let ids =
+        message.split(|c: char| !c.is_ascii_hexdigit()).filter(|word| word.len() == 64).collect::<Vec<_>>();
+    assert!(ids.len() == 2 && ids[0] == found && ids[1] != found, "{message}");
+    assert!(elapsed < Duration::from_secs(1), "{elapsed:?}");
+}
+
+#[test]
+fn a_truncated_parameter_file_is_named_with_both_sizes() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = "v28-stacked-proof-of-replication-merkletree-poseidon_hasher-8-0-0-sha256_hasher-\
+                032d3138d22506ec0082ed72b2dcba18df18477904e35bafee82b3793b06832f.params";
+    fs::write(folder.path().join(name), [0; 700]).unwrap();
+    let params = folder.path().display().to_string();
+    let output_file = folder.path().join("out.proof").display().to_string();
+    let output = run(&["prove", &c1(), "--miner", "1000", "--params", &params, "-o", &output_file]);
+    let message = stderr(&output);
+    assert_eq!(exit_code(&output), 3);
+    assert!(
+        message.contains(name) && message.contains("868 bytes expected") && message.contains("700 found"),
+        "{message}"
+    );
+    assert_eq!(files(folder.path()), [name]);
+}
+
+#[test]
+fn a_fixture_is_the_same_for_the_same_seed() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = |name: &str, seed: &str| {
+        let out = folder.path().join(name).display().to_string();
+        let output = run(&["fixture", "porep", "--miner", "1000", "--seed", seed, "--out", &out]);
+        assert_eq!(exit_code(&output), 0, "{}", stderr(&output));
+        fs::read(folder.path().join(name).join("c1.json")).unwrap()
+    };
+    let first = make("first", "1");
+    assert!(first == make("again", "1") && first != make("other", "2"));
+    assert!(first == fs::read(c1()).unwrap(), "the golden input is the fixture of seed 1");
+    assert_eq!(files(&folder.path().join("first")), ["c1.json", "statement.json"]);
+}
