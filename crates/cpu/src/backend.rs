@@ -2,12 +2,13 @@
 
 use blstrs::{G1Affine, G2Affine, Scalar as Fr};
 use cuzk_groth16::{
-    Backend, Blinding, Error, MsmResults, Ntt, Observer, Parameters, Phase, Proof, Query, Session, Shape,
-    Step, Tuning, VerifyingKey, Work, assemble, digest_g1, digest_g2, digest_scalars, quotient, timed,
+    BG2Cpu, Backend, Blinding, Error, MsmResults, Observer, Parameters, Phase, Proof, Query, Session, Shape,
+    Step, Tuning, VerifyingKey, WindowChoice, Work, assemble, digest_g1, digest_g2, digest_scalars, quotient,
+    timed,
 };
 
-use crate::CpuTransforms;
-use crate::msm::{Curve, Terms};
+use crate::msm::{Bases, Curve, Terms};
+use crate::{Arithmetic, CpuTransforms};
 
 /// Proves on the threads of the current rayon pool.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,20 +26,25 @@ impl Backend for CpuBackend {
         tuning: &Tuning,
         observer: &dyn Observer,
     ) -> Result<Box<dyn Session>, Error> {
+        let arithmetic = Arithmetic::of(tuning.isa)?;
         timed(observer, Phase::LoadParameters, || {
             shape.check_parameters(parameters)?;
-            let g1 = |query| parameters.read_g1(query, 0..parameters.n_points(query));
+            let g1 = |query| {
+                let points = parameters.read_g1(query, 0..parameters.n_points(query))?;
+                Ok::<_, Error>(Bases::new(arithmetic, points))
+            };
+            let b_g2 = parameters.read_g2(0..parameters.n_points(Query::BG2))?;
             Ok(Box::new(CpuSession {
                 shape: shape.clone(),
-                ntt: tuning.ntt,
+                tuning: *tuning,
                 verifying_key: parameters.verifying_key().clone(),
                 h: g1(Query::H)?,
                 l: g1(Query::L)?,
                 a: g1(Query::A)?,
                 b_g1: g1(Query::BG1)?,
-                b_g2: parameters.read_g2(0..parameters.n_points(Query::BG2))?,
+                b_g2: Bases::new(arithmetic, b_g2),
                 columns: Columns::of(shape),
-                transforms: CpuTransforms::new(shape.domain),
+                transforms: CpuTransforms::new(arithmetic, shape.domain),
             }) as Box<dyn Session>)
         })
     }
@@ -46,13 +52,13 @@ impl Backend for CpuBackend {
 
 struct CpuSession {
     shape: Shape,
-    ntt: Ntt,
+    tuning: Tuning,
     verifying_key: VerifyingKey,
-    h: Vec<G1Affine>,
-    l: Vec<G1Affine>,
-    a: Vec<G1Affine>,
-    b_g1: Vec<G1Affine>,
-    b_g2: Vec<G2Affine>,
+    h: Bases<G1Affine>,
+    l: Bases<G1Affine>,
+    a: Bases<G1Affine>,
+    b_g1: Bases<G1Affine>,
+    b_g2: Bases<G2Affine>,
     columns: Columns,
     transforms: CpuTransforms,
 }
@@ -91,7 +97,8 @@ impl Session for CpuSession {
         report(Step::B, &[&b]);
         let c = quotient::hadamard(&a, &b);
         report(Step::C, &[&c]);
-        let h = timed(observer, Phase::Ntt, || quotient::quotient(&self.transforms, self.ntt, a, b, c));
+        let h =
+            timed(observer, Phase::Ntt, || quotient::quotient(&self.transforms, self.tuning.ntt, a, b, c));
         report(Step::H, &[&h]);
 
         let sums = self.sums(&inputs, &aux, &h, observer);
@@ -113,24 +120,34 @@ impl CpuSession {
         };
         let a = |index: usize| value(self.columns.a[index]);
         let b = |index: usize| value(self.columns.b[index]);
-        MsmResults {
-            h: timed(observer, Phase::MsmH, || Terms::new(&self.h, |index| h[index]).sum()),
-            l: sum(&self.l, |index| aux[index], Phase::MsmL, observer),
-            a: sum(&self.a, a, Phase::MsmA, observer),
-            b_g1: sum(&self.b_g1, b, Phase::MsmBG1, observer),
-            b_g2: sum(&self.b_g2, b, Phase::MsmBG2, observer),
-        }
+        let b_g2 = || self.sum(&self.b_g2, b, Phase::MsmBG2, observer);
+        let in_g1 = || {
+            let h = timed(observer, Phase::MsmH, || Terms::new(&self.h, |index| h[index]).sum());
+            let l = self.sum(&self.l, |index| aux[index], Phase::MsmL, observer);
+            let a = self.sum(&self.a, a, Phase::MsmA, observer);
+            (h, l, a, self.sum(&self.b_g1, b, Phase::MsmBG1, observer))
+        };
+        let ((h, l, a, b_g1), b_g2) = match self.tuning.b_g2_cpu {
+            BG2Cpu::Parallel => rayon::join(in_g1, b_g2),
+            BG2Cpu::Sequential => (in_g1(), b_g2()),
+        };
+        MsmResults { h, l, a, b_g1, b_g2 }
     }
-}
 
-/// Σ scalar(i)·points[i], the terms whose scalar is 1 timed as [`Phase::Bits`].
-fn sum<P: Curve>(
-    points: &[P],
-    scalar: impl Fn(usize) -> Fr + Sync,
-    phase: Phase,
-    observer: &dyn Observer,
-) -> P::Curve {
-    let terms = timed(observer, Phase::Bits, || Terms::new(points, scalar));
-    let ones = timed(observer, Phase::Bits, || terms.sum_of_ones());
-    ones + timed(observer, phase, || terms.sum_of_rest())
+    /// Σ scalar(i)·bases[i], the terms whose scalar is 1 timed as [`Phase::Bits`].
+    fn sum<P: Curve>(
+        &self,
+        bases: &Bases<P>,
+        scalar: impl Fn(usize) -> Fr + Sync,
+        phase: Phase,
+        observer: &dyn Observer,
+    ) -> P::Curve {
+        let terms = timed(observer, Phase::Bits, || Terms::new(bases, scalar));
+        let ones = timed(observer, Phase::Bits, || terms.sum_of_ones());
+        let rest = || match self.tuning.windows {
+            WindowChoice::PerMsm => terms.sum_of_rest(),
+            WindowChoice::Shared => terms.sum_of_rest_as_if(self.h.len()),
+        };
+        ones + timed(observer, phase, rest)
+    }
 }

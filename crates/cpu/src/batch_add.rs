@@ -3,74 +3,154 @@
 //! For x₁ ≠ x₂: λ = (y₂ − y₁)/(x₂ − x₁), x₃ = λ² − x₁ − x₂, y₃ = λ(x₁ − x₃) − y₁: with the batch's share of the
 //! inversion 5 multiplications and 1 squaring an addition. For a doubling λ = 3x₁²/(2y₁).
 
-use crate::curve::{Coordinate, Curve};
+use cuzk_field::portable::Coordinate;
 
-/// Adds points to sums, batch after batch; keeps its scratch memory between batches.
-pub(crate) struct BatchAdder<P: Curve> {
-    pending: Vec<Pending<P::Field>>,
+use crate::curve::Curve;
+
+/// The additions of a batch, done in ascending order after all denominators were collected in descending order.
+pub(crate) trait Additions<P> {
+    /// How many there are.
+    fn len(&self) -> usize;
+
+    /// The operands of one of them, any of which may be at infinity, equal or opposite. Called twice with each index,
+    /// and both times must give the same: a result must not be stored where a later addition reads.
+    fn operands(&self, index: usize) -> (P, P);
+
+    /// Takes the sum of the operands `index`.
+    fn store(&mut self, index: usize, sum: P);
 }
 
-/// An addition that waits for 1/denominator.
-struct Pending<F> {
-    sum: usize,
-    addend: (F, F),
-    numerator: F,
+/// Scratch memory for batches.
+pub(crate) struct BatchAdder<P: Curve> {
+    slopes: Vec<Slope<P::Field>>,
+}
+
+/// 1/denominator of an addition is wanted; `product` is that of the denominators of all later additions.
+#[derive(Clone, Copy)]
+struct Slope<F> {
+    case: Case,
     denominator: F,
-    /// The product of all denominators before this one.
     product: F,
+}
+
+/// What an addition comes to.
+#[derive(Clone, Copy, PartialEq)]
+enum Case {
+    /// x₁ ≠ x₂, no operand at infinity.
+    Chord,
+    /// Equal operands.
+    Tangent,
+    /// The sum is the left operand.
+    Left,
+    /// The sum is the right operand.
+    Right,
+    /// The sum is at infinity.
+    Infinity,
 }
 
 impl<P: Curve> BatchAdder<P> {
     pub(crate) fn with_capacity(n: usize) -> Self {
-        BatchAdder { pending: Vec::with_capacity(n) }
+        BatchAdder { slopes: Vec::with_capacity(n) }
     }
 
-    /// `sums[i] += addends(i)` for all i. Any point may be at infinity, equal or opposite to its sum.
-    pub(crate) fn add(&mut self, sums: &mut [P], addends: impl Fn(usize) -> P) {
-        self.pending.clear();
+    /// Does all additions: one inversion (about 70 multiplications), then 5 multiplications and 1 squaring each.
+    pub(crate) fn run(&mut self, additions: &mut impl Additions<P>) {
         let mut product = P::Field::one();
-        for (index, sum) in sums.iter_mut().enumerate() {
-            let addend = addends(index);
-            if let Some(fraction) = slope(sum, &addend) {
-                let (numerator, denominator) = fraction;
-                let addend = addend.coordinates();
-                self.pending.push(Pending { sum: index, addend, numerator, denominator, product });
+        self.slopes.clear();
+        self.slopes.extend((0..additions.len()).rev().map(|index| {
+            let (left, right) = additions.operands(index);
+            let (case, denominator) = denominator(&left, &right);
+            let slope = Slope { case, denominator, product };
+            if matches!(case, Case::Chord | Case::Tangent) {
                 product = product.mul(&denominator);
             }
-        }
+            slope
+        }));
         let mut inverse = product.invert_vartime();
-        for pending in self.pending.iter().rev() {
-            let lambda = pending.numerator.mul(&inverse.mul(&pending.product));
-            inverse = inverse.mul(&pending.denominator);
-            let (x1, y1) = sums[pending.sum].coordinates();
-            let x3 = lambda.square().sub(&x1).sub(&pending.addend.0);
+        for (index, slope) in self.slopes.iter().rev().enumerate() {
+            let (left, right) = additions.operands(index);
+            let ((x1, y1), (x2, y2)) = (left.coordinates(), right.coordinates());
+            let numerator = match slope.case {
+                Case::Chord => y2.sub(&y1),
+                Case::Tangent => {
+                    let square = x1.square();
+                    square.add(&square).add(&square)
+                }
+                Case::Left | Case::Right | Case::Infinity => {
+                    additions.store(index, trivial_sum(slope.case, left, right));
+                    continue;
+                }
+            };
+            let lambda = numerator.mul(&inverse.mul(&slope.product));
+            inverse = inverse.mul(&slope.denominator);
+            let x3 = lambda.square().sub(&x1).sub(&x2);
             let y3 = lambda.mul(&x1.sub(&x3)).sub(&y1);
-            sums[pending.sum] = P::from_coordinates(x3, y3);
+            additions.store(index, P::from_coordinates(x3, y3));
         }
+    }
+
+    /// `sums[i] += addends(i)` for all i.
+    pub(crate) fn add(&mut self, sums: &mut [P], addends: impl Fn(usize) -> P) {
+        self.run(&mut Accumulation { sums, addends });
     }
 }
 
-/// Numerator and denominator of λ, or `None` where no slope is needed: then `sum` already is the sum.
-fn slope<P: Curve>(sum: &mut P, addend: &P) -> Option<(P::Field, P::Field)> {
-    if bool::from(addend.is_identity()) {
-        return None;
+#[cold]
+fn trivial_sum<P: Curve>(case: Case, left: P, right: P) -> P {
+    match case {
+        Case::Left => left,
+        Case::Right => right,
+        Case::Infinity => P::identity(),
+        Case::Chord | Case::Tangent => unreachable!("a sum with a slope"),
     }
-    if bool::from(sum.is_identity()) {
-        *sum = *addend;
-        return None;
+}
+
+/// The case of an addition, and the denominator of λ where there is a λ.
+#[inline]
+fn denominator<P: Curve>(left: &P, right: &P) -> (Case, P::Field) {
+    let (x1, x2) = (left.coordinates().0, right.coordinates().0);
+    let difference = x2.sub(&x1);
+    // Infinity is (0, 0); x = 0 alone is a point.
+    if !difference.is_zero() && !x1.is_zero() && !x2.is_zero() {
+        return (Case::Chord, difference);
     }
-    let ((x1, y1), (x2, y2)) = (sum.coordinates(), addend.coordinates());
-    let dx = x2.sub(&x1);
-    if !dx.is_zero() {
-        return Some((y2.sub(&y1), dx));
+    rare_denominator(left, right)
+}
+
+#[cold]
+fn rare_denominator<P: Curve>(left: &P, right: &P) -> (Case, P::Field) {
+    let ((x1, y1), (x2, y2)) = (left.coordinates(), right.coordinates());
+    let difference = x2.sub(&x1);
+    match (x1.is_zero() && y1.is_zero(), x2.is_zero() && y2.is_zero()) {
+        (true, true) => (Case::Infinity, difference),
+        (true, false) => (Case::Right, difference),
+        (false, true) => (Case::Left, difference),
+        (false, false) if !difference.is_zero() => (Case::Chord, difference),
+        // No point of the curves has y = 0 (their orders are odd), so equal x means equal or opposite.
+        (false, false) if y1 == y2 => (Case::Tangent, y1.add(&y1)),
+        (false, false) => (Case::Infinity, difference),
     }
-    // No point of the curves has y = 0 (their orders are odd), so equal x means equal or opposite.
-    if y1 == y2 {
-        let square = x1.square();
-        return Some((square.add(&square).add(&square), y1.add(&y1)));
+}
+
+struct Accumulation<'a, P, F> {
+    sums: &'a mut [P],
+    addends: F,
+}
+
+impl<P: Curve, F: Fn(usize) -> P> Additions<P> for Accumulation<'_, P, F> {
+    fn len(&self) -> usize {
+        self.sums.len()
     }
-    *sum = P::identity();
-    None
+
+    #[inline]
+    fn operands(&self, index: usize) -> (P, P) {
+        (self.sums[index], (self.addends)(index))
+    }
+
+    #[inline]
+    fn store(&mut self, index: usize, sum: P) {
+        self.sums[index] = sum;
+    }
 }
 
 #[cfg(test)]
@@ -106,5 +186,26 @@ mod tests {
     #[test]
     fn g2() {
         all_cases::<G2Affine>();
+    }
+
+    /// (0, 2) and (0, −2) are on G1's curve, though not in the subgroup, and are not infinity.
+    #[test]
+    fn points_with_x_zero_are_not_infinity() {
+        use blst::blst_fp;
+        let one = blst_fp::one();
+        let two = one.add(&one);
+        let zero = blst_fp::default();
+        let point = |y: blst_fp| G1Affine::from_coordinates(zero, y);
+        let (plus, minus) = (point(two), point(two.negate()));
+        let generator = <G1Affine as group::prime::PrimeCurveAffine>::generator();
+        let mut sums = [plus, plus, plus, generator, G1Affine::default()];
+        let addends = [minus, plus, generator, plus, minus];
+        BatchAdder::with_capacity(0).add(&mut sums, |index| addends[index]);
+        // The points have order 3: 2P = −P.
+        assert_eq!(sums[0], G1Affine::default());
+        assert_eq!(sums[1], minus);
+        let sum = blstrs::G1Projective::from(plus) + generator;
+        assert_eq!((sums[2], sums[3]), (sum.to_affine(), sum.to_affine()));
+        assert_eq!(sums[4], minus);
     }
 }

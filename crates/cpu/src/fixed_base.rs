@@ -1,10 +1,9 @@
 //! Multiples of the generators by many scalars, with a table of every window's multiples.
 //!
-//! A scalar of 255 bits is cut into 16 windows of 16 bits with signed digits in (−2¹⁵, 2¹⁵]; the table holds
-//! d·2^(16w)·G for every window w and d from 1 to 2¹⁵. A multiplication is then at most 16 lookups and 15 additions,
-//! done for a batch of scalars at a time, window after window, in affine coordinates.
+//! A scalar is cut into 15 windows of 17 bits with signed digits in [−2¹⁶, 2¹⁶]; the table holds d·2^(17w)·G for every
+//! window w and d from 1 to 2¹⁶. A multiplication is then 15 lookups and 14 additions, done for a batch of scalars at a
+//! time, window after window, in affine coordinates.
 
-use std::ops::Range;
 use std::sync::OnceLock;
 
 use blstrs::{G1Affine, G2Affine, Scalar as Fr};
@@ -12,62 +11,92 @@ use cuzk_groth16::FixedBase;
 use group::{Curve as _, Group};
 use rayon::prelude::*;
 
+use crate::arithmetic::Arithmetic;
 use crate::batch_add::BatchAdder;
 use crate::curve::Curve;
+use crate::digits::{Recoded, Windows};
+use crate::eight;
+use crate::runs::prefetch;
 
-/// Bits of a window: tables of 50 MB (G1) and 101 MB (G2), built in half a second on one core, against 15 additions
-/// a multiplication. 2 bits more would save 1 addition and cost four times the table, which no longer fits a cache.
-const WINDOW_BITS: usize = 16;
-/// ⌈255/16⌉. The top window holds bits 240 to 254 and a carry, at most 0x73ee, so no carry leaves it.
-const N_WINDOWS: usize = 16;
-/// 2¹⁵: the largest digit.
-const WINDOW_MULTIPLES: usize = 1 << (WINDOW_BITS - 1);
+/// Tables of 94 MB (G1) and 189 MB (G2), with a million additions each to build; 2 bits more would save an addition a
+/// multiplication and cost four times as much. That a table does not fit a cache matters little: all lookups of a batch
+/// are known beforehand and prefetched.
+const WINDOW_BITS: u32 = 17;
 /// Scalars in a batch: 256 share an inversion of some 70 multiplications to within 5 % of the batch's cost, and
 /// 1024 sums with their slopes (480 bytes each in G2) fit a second-level cache.
 const BATCH: usize = 1024;
+/// How many lookups ahead a multiple is prefetched.
+const PREFETCH_DISTANCE: usize = 16;
 
 /// Fixed-base multiplication by table. The tables are built on first use.
-#[derive(Default)]
 pub struct CpuFixedBase {
-    g1: OnceLock<Table<G1Affine>>,
-    g2: OnceLock<Table<G2Affine>>,
+    arithmetic: Arithmetic,
+    g1: OnceLock<AnyTable<G1Affine>>,
+    g2: OnceLock<AnyTable<G2Affine>>,
 }
 
 impl CpuFixedBase {
     /// Without tables.
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(arithmetic: Arithmetic) -> Self {
+        CpuFixedBase { arithmetic, g1: OnceLock::new(), g2: OnceLock::new() }
+    }
+}
+
+impl Default for CpuFixedBase {
+    /// With the best arithmetic of this machine.
+    fn default() -> Self {
+        Self::new(Arithmetic::default())
     }
 }
 
 impl FixedBase for CpuFixedBase {
     fn g1(&self, scalars: &[Fr]) -> Vec<G1Affine> {
-        self.g1.get_or_init(Table::new).multiply(scalars)
+        self.g1.get_or_init(|| AnyTable::new(self.arithmetic)).multiply(scalars)
     }
 
     fn g2(&self, scalars: &[Fr]) -> Vec<G2Affine> {
-        self.g2.get_or_init(Table::new).multiply(scalars)
+        self.g2.get_or_init(|| AnyTable::new(self.arithmetic)).multiply(scalars)
+    }
+}
+
+enum AnyTable<P: Curve> {
+    Portable(Table<P>),
+    Eight(eight::Table<P>),
+}
+
+impl<P: Curve> AnyTable<P> {
+    fn new(arithmetic: Arithmetic) -> Self {
+        let table = Table::new();
+        match arithmetic.engine() {
+            None => AnyTable::Portable(table),
+            Some(engine) => AnyTable::Eight(eight::Table::new(engine, table.windows, &table.multiples)),
+        }
+    }
+
+    fn multiply(&self, scalars: &[Fr]) -> Vec<P> {
+        match self {
+            AnyTable::Portable(table) => table.multiply(scalars),
+            AnyTable::Eight(table) => table.multiply(scalars),
+        }
     }
 }
 
 struct Table<P> {
-    /// `multiples[w·2¹⁵ + d − 1]` is d·2^(16w)·G.
+    windows: Windows,
+    /// `multiples[w·2^(c−1) + d − 1]` is d·2^(cw)·G.
     multiples: Vec<P>,
 }
 
 impl<P: Curve> Table<P> {
     fn new() -> Self {
-        let mut multiples = vec![P::identity(); N_WINDOWS * WINDOW_MULTIPLES];
-        multiples.par_chunks_mut(WINDOW_MULTIPLES).enumerate().for_each(|(window, multiples)| {
-            let base = (0..window * WINDOW_BITS).fold(P::generator().to_curve(), |base, _| base.double());
-            let base = base.to_affine();
-            let running: Vec<P::Curve> =
-                std::iter::successors(Some(base.to_curve()), |sum| Some(*sum + base))
-                    .take(WINDOW_MULTIPLES)
-                    .collect();
-            P::Curve::batch_normalize(&running, multiples);
+        let windows = Windows::new(WINDOW_BITS);
+        let mut multiples = vec![P::identity(); windows.n() as usize * windows.n_buckets()];
+        multiples.par_chunks_mut(windows.n_buckets()).enumerate().for_each(|(window, multiples)| {
+            let exponent = window * WINDOW_BITS as usize;
+            let base = (0..exponent).fold(P::generator().to_curve(), |base, _| base.double());
+            fill_with_multiples(multiples, base.to_affine());
         });
-        Table { multiples }
+        Table { windows, multiples }
     }
 
     fn multiply(&self, scalars: &[Fr]) -> Vec<P> {
@@ -75,32 +104,52 @@ impl<P: Curve> Table<P> {
         products.par_chunks_mut(BATCH).zip(scalars.par_chunks(BATCH)).for_each_init(
             || BatchAdder::with_capacity(BATCH),
             |adder, (products, scalars)| {
-                let digits: Vec<[i32; N_WINDOWS]> = scalars.iter().map(signed_digits).collect();
-                (0..N_WINDOWS).for_each(|window| {
-                    adder.add(products, |index| self.multiple(window, digits[index][window]));
+                let scalars: Vec<Recoded> =
+                    scalars.iter().map(|scalar| self.windows.recode(scalar)).collect();
+                (0..self.windows.n()).for_each(|window| {
+                    adder.add(products, |index| {
+                        if let Some(later) = scalars.get(index.wrapping_sub(PREFETCH_DISTANCE)) {
+                            self.entry(window, later)
+                                .into_iter()
+                                .for_each(|(multiple, _)| prefetch(multiple));
+                        }
+                        self.multiple(window, &scalars[index])
+                    });
                 });
             },
         );
         products
     }
 
-    fn multiple(&self, window: usize, digit: i32) -> P {
-        let Some(position) = (digit.unsigned_abs() as usize).checked_sub(1) else { return P::identity() };
-        let multiple = self.multiples[window * WINDOW_MULTIPLES + position];
-        if digit < 0 { -multiple } else { multiple }
+    /// The multiple of a digit's absolute value, and the digit; none for the digit 0.
+    fn entry(&self, window: u32, scalar: &Recoded) -> Option<(&P, i32)> {
+        let digit = self.windows.digit(scalar, window);
+        let position = (digit.unsigned_abs() as usize).checked_sub(1)?;
+        Some((&self.multiples[window as usize * self.windows.n_buckets() + position], digit))
+    }
+
+    fn multiple(&self, window: u32, scalar: &Recoded) -> P {
+        match self.entry(window, scalar) {
+            None => P::identity(),
+            Some((multiple, digit)) if digit < 0 => multiple.negate(),
+            Some((multiple, _)) => *multiple,
+        }
     }
 }
 
-/// Digits dᵢ in (−2¹⁵, 2¹⁵] with scalar = Σ dᵢ·2^(16i).
-fn signed_digits(scalar: &Fr) -> [i32; N_WINDOWS] {
-    let bytes = scalar.to_bytes_le();
-    let mut carry = 0;
-    std::array::from_fn(|window| {
-        let Range { start, end } = 2 * window..2 * window + 2;
-        let digit = i32::from(u16::from_le_bytes(bytes[start..end].try_into().expect("two bytes"))) + carry;
-        carry = i32::from(digit > WINDOW_MULTIPLES as i32);
-        digit - (carry << WINDOW_BITS)
-    })
+/// base, 2·base, 3·base, … : the table so far, plus its last entry, is as much again.
+fn fill_with_multiples<P: Curve>(multiples: &mut [P], base: P) {
+    let mut adder = BatchAdder::with_capacity(BATCH);
+    multiples[0] = base;
+    let mut n = 1;
+    while n < multiples.len() {
+        let (known, rest) = multiples.split_at_mut(n);
+        let last = known[n - 1];
+        let n_new = n.min(rest.len());
+        rest[..n_new].copy_from_slice(&known[..n_new]);
+        rest[..n_new].chunks_mut(BATCH).for_each(|chunk| adder.add(chunk, |_| last));
+        n += n_new;
+    }
 }
 
 #[cfg(test)]
@@ -113,27 +162,25 @@ mod tests {
 
     fn scalars() -> Vec<Fr> {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let limits = [0, 1, 2, (1 << 15) - 1, 1 << 15, (1 << 15) + 1, (1 << 16) - 1, 1 << 16, u64::MAX];
+        let limits = [0, 1, 2, (1 << 16) - 1, 1 << 16, (1 << 16) + 1, (1 << 17) - 1, 1 << 17, u64::MAX];
         let limits = limits.into_iter().map(Fr::from).flat_map(|limit| [limit, -limit]);
         limits.chain((0..50).map(|_| Fr::random(&mut rng))).collect()
     }
 
     #[test]
-    fn digits_are_in_range_and_sum_to_the_scalar() {
-        for scalar in scalars() {
-            let digits = signed_digits(&scalar);
-            assert!(digits.iter().all(|digit| (-(1 << 15) + 1..=1 << 15).contains(digit)));
-            let sum = digits.iter().rev().fold(Fr::ZERO, |sum, &digit| {
-                let magnitude = Fr::from(u64::from(digit.unsigned_abs()));
-                sum * Fr::from(1 << 16) + if digit < 0 { -magnitude } else { magnitude }
-            });
-            assert_eq!(sum, scalar);
-        }
+    fn portable() {
+        multiples_are_those_of_double_and_add(Arithmetic::portable());
     }
 
     #[test]
-    fn multiples_are_those_of_double_and_add() {
-        let fixed_base = CpuFixedBase::new();
+    fn eight_at_a_time() {
+        for engine in cuzk_field::testing::engines() {
+            multiples_are_those_of_double_and_add(Arithmetic::eight(engine));
+        }
+    }
+
+    fn multiples_are_those_of_double_and_add(arithmetic: Arithmetic) {
+        let fixed_base = CpuFixedBase::new(arithmetic);
         let scalars = scalars();
         for (scalar, product) in scalars.iter().zip(fixed_base.g1(&scalars)) {
             assert_eq!(cuzk_naive::multiply_point(&G1Affine::generator(), scalar), product.into());

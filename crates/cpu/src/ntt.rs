@@ -9,13 +9,77 @@ use cuzk_groth16::{Domain, Transforms};
 use ff::Field;
 use rayon::prelude::*;
 
+use crate::arithmetic::Arithmetic;
+use crate::eight;
+
 /// Elements that one thread transforms by itself: 512 KiB of values and as much of roots.
 const SEQUENTIAL: usize = 1 << 14;
 /// Butterflies of a large level that are worth a thread (about 100 µs).
 const MIN_BUTTERFLIES: usize = 1 << 12;
 
-/// Transforms over one domain, with its roots of unity (n elements of 32 bytes).
-pub struct CpuTransforms {
+/// Transforms over one domain, with their tables: 32 bytes an element, 80 where they are eight-wide.
+pub struct CpuTransforms(Form);
+
+enum Form {
+    Portable(Portable),
+    Eight { domain: Domain, transforms: eight::Transforms },
+}
+
+impl CpuTransforms {
+    /// Computes the tables: n multiplications, 4n where they are eight-wide. Small domains are done one element at a
+    /// time in any case.
+    pub fn new(arithmetic: Arithmetic, domain: Domain) -> Self {
+        CpuTransforms(match arithmetic.engine() {
+            Some(engine) if domain.log2_n() >= eight::MIN_LOG2_N => {
+                Form::Eight { domain, transforms: eight::Transforms::new(engine, &domain) }
+            }
+            _ => Form::Portable(Portable::new(domain)),
+        })
+    }
+}
+
+impl Transforms for CpuTransforms {
+    fn domain(&self) -> &Domain {
+        match &self.0 {
+            Form::Portable(portable) => &portable.domain,
+            Form::Eight { domain, .. } => domain,
+        }
+    }
+
+    fn interpolate(&self, values: &mut [Fr]) {
+        match &self.0 {
+            Form::Portable(portable) => portable.interpolate(values),
+            Form::Eight { transforms, .. } => transforms.interpolate(values),
+        }
+    }
+
+    fn evaluate_on_coset(&self, coefficients: &mut [Fr]) {
+        match &self.0 {
+            Form::Portable(portable) => portable.evaluate_on_coset(coefficients),
+            Form::Eight { transforms, .. } => transforms.evaluate_on_coset(coefficients),
+        }
+    }
+
+    fn interpolate_on_coset(&self, values: &mut [Fr]) {
+        match &self.0 {
+            Form::Portable(portable) => portable.interpolate_on_coset(values),
+            Form::Eight { transforms, .. } => transforms.interpolate_on_coset(values),
+        }
+    }
+
+    fn to_natural_order(&self, coefficients: &mut [Fr]) {
+        let shift = usize::BITS - self.domain().log2_n();
+        for index in 1..coefficients.len() {
+            let reversed = index.reverse_bits() >> shift;
+            if index < reversed {
+                coefficients.swap(index, reversed);
+            }
+        }
+    }
+}
+
+/// One element at a time.
+struct Portable {
     domain: Domain,
     /// ω_2h⁰ … ω_2h^(h−1) for h = 1, 2, 4, …, n/2, where ω_2h is the root of order 2h.
     roots: Vec<Vec<Fr>>,
@@ -23,9 +87,8 @@ pub struct CpuTransforms {
     shift_inverse: Fr,
 }
 
-impl CpuTransforms {
-    /// Computes the roots: n multiplications.
-    pub fn new(domain: Domain) -> Self {
+impl Portable {
+    fn new(domain: Domain) -> Self {
         let levels = domain.log2_n() as usize;
         let mut roots = vec![vec![]; levels];
         if let Some(largest) = roots.last_mut() {
@@ -36,7 +99,7 @@ impl CpuTransforms {
         }
         let shift = Domain::coset_shift();
         let shift_inverse = shift.invert().expect("the generator of Fr* is not zero");
-        CpuTransforms { domain, roots, shift, shift_inverse }
+        Portable { domain, roots, shift, shift_inverse }
     }
 
     fn roots(&self, half: usize) -> &[Fr] {
@@ -96,12 +159,6 @@ impl CpuTransforms {
             low.par_iter_mut().zip(high).zip(roots).with_min_len(MIN_BUTTERFLIES).for_each(butterfly);
         }
     }
-}
-
-impl Transforms for CpuTransforms {
-    fn domain(&self) -> &Domain {
-        &self.domain
-    }
 
     fn interpolate(&self, values: &mut [Fr]) {
         self.inverse(values);
@@ -116,16 +173,6 @@ impl Transforms for CpuTransforms {
     fn interpolate_on_coset(&self, values: &mut [Fr]) {
         self.inverse(values);
         scale(values, self.domain.n_inverse(), self.shift_inverse);
-    }
-
-    fn to_natural_order(&self, coefficients: &mut [Fr]) {
-        let shift = usize::BITS - self.domain.log2_n();
-        for index in 1..coefficients.len() {
-            let reversed = index.reverse_bits() >> shift;
-            if index < reversed {
-                coefficients.swap(index, reversed);
-            }
-        }
     }
 }
 
@@ -178,8 +225,17 @@ mod tests {
     #[test]
     fn small_sizes_agree_with_naive() {
         for log2_n in 0..8 {
+            agrees_with_naive(Arithmetic::portable(), log2_n);
+        }
+        for engine in cuzk_field::testing::engines() {
+            (0..10).for_each(|log2_n| agrees_with_naive(Arithmetic::eight(engine), log2_n));
+        }
+    }
+
+    fn agrees_with_naive(arithmetic: Arithmetic, log2_n: u32) {
+        {
             let n = 1 << log2_n;
-            let transforms = CpuTransforms::new(Domain::for_rows(n).unwrap());
+            let transforms = CpuTransforms::new(arithmetic, Domain::for_rows(n).unwrap());
             let values = random(n);
             let mut natural = values.clone();
             transforms.interpolate(&mut natural);
@@ -205,8 +261,14 @@ mod tests {
     /// values against the polynomial.
     #[test]
     fn large_sizes_round_trip_and_agree_with_evaluation() {
-        let n = 4 * SEQUENTIAL;
-        let transforms = CpuTransforms::new(Domain::for_rows(n).unwrap());
+        let engines = cuzk_field::testing::engines().into_iter().map(Arithmetic::eight);
+        for arithmetic in [Arithmetic::portable()].into_iter().chain(engines) {
+            round_trip_and_evaluation(arithmetic, 4 * SEQUENTIAL);
+        }
+    }
+
+    fn round_trip_and_evaluation(arithmetic: Arithmetic, n: usize) {
+        let transforms = CpuTransforms::new(arithmetic, Domain::for_rows(n).unwrap());
         let values = random(n);
         let mut polynomial = values.clone();
         transforms.interpolate(&mut polynomial);

@@ -10,7 +10,7 @@ use bellpepper_core::Circuit;
 use bellperson::groth16 as upstream;
 use blstrs::{Bls12, G1Affine, G1Projective, G2Affine, G2Projective, Scalar as Fr};
 use circuits::{Five, Unconstrained, random_circuit};
-use cuzk_cpu::{CpuBackend, CpuFixedBase, CpuTransforms};
+use cuzk_cpu::{Arithmetic, CpuBackend, CpuFixedBase, CpuTransforms};
 use cuzk_groth16::{
     Backend, Blinding, Domain, Error, GenerateError, Generated, Ntt, Parameters, Proof, Query, Shape, Silent,
     Trapdoor, Tuning, generate, quotient,
@@ -27,7 +27,7 @@ fn trapdoor() -> Trapdoor {
 }
 
 fn fixed_base() -> &'static CpuFixedBase {
-    static FIXED_BASE: LazyLock<CpuFixedBase> = LazyLock::new(CpuFixedBase::new);
+    static FIXED_BASE: LazyLock<CpuFixedBase> = LazyLock::new(CpuFixedBase::default);
     &FIXED_BASE
 }
 
@@ -44,7 +44,8 @@ fn parameters(system: &ConstraintSystemMatrices) -> Parameters {
 
 fn prove(parameters: &Parameters, synthesis: Synthesis, blinding: &Blinding, ntt: Ntt) -> Proof {
     let shape = Shape::of(&synthesis).unwrap();
-    let mut session = CpuBackend.prepare(&shape, parameters, &Tuning { ntt }, &Silent).unwrap();
+    let mut session =
+        CpuBackend.prepare(&shape, parameters, &Tuning { ntt, ..Tuning::default() }, &Silent).unwrap();
     session.prove(synthesis.into(), blinding, &Silent).unwrap()
 }
 
@@ -181,7 +182,7 @@ fn a_key_without_delta_is_refused() {
 fn quotients_agree_with_schoolbook_division() {
     for log2_n in 0..7 {
         let n = 1usize << log2_n;
-        let transforms = CpuTransforms::new(Domain::for_rows(n).unwrap());
+        let transforms = CpuTransforms::new(Arithmetic::default(), Domain::for_rows(n).unwrap());
         // Full domains and ones that are padded.
         for rows in [n, n - n / 4] {
             let a: Vec<Fr> = (0..rows as u64).map(|i| Fr::from(i + 2).square()).collect();

@@ -95,6 +95,13 @@ pub enum Error {
         rows: usize,
     },
 
+    /// Instructions were asked for that this processor does not have.
+    #[error("this processor has no {isa}; leave `--tune isa` at `auto`, or say `portable`")]
+    InstructionsMissing {
+        /// The value of axis `isa`.
+        isa: &'static str,
+    },
+
     /// δ is the point at infinity.
     #[error("delta is the point at infinity: such parameters prove anything; they are refused")]
     DeltaAtInfinity,

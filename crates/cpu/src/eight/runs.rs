@@ -1,0 +1,392 @@
+//! Sums of many runs of points, a run in each lane.
+//!
+//! Runs are sorted by length; eight neighbours form a group, whose first level of additions gathers pairs of points
+//! into blocks (slot t of the eight runs), and whose later levels add blocks to blocks in place. Long runs are cut into
+//! parts, whose sums are added in a second round.
+
+use std::ops::Range;
+
+use cuzk_field::{Eight, EightColumns, Engine, Field, Lanes};
+use rayon::prelude::*;
+
+use super::batch::{BATCH_BLOCKS, BatchAdder, Blocks, Infinity, Lanes8};
+use super::points::{Block, PackedPoint};
+use crate::runs::prefetch;
+
+/// Marks a position whose point is to be negated.
+pub(crate) const NEGATE: u32 = 1 << 31;
+
+/// Points of a task: their sums of pairs, 512 KB in G1, and a batch's scratch memory stay in a second-level cache.
+const TASK_POINTS: usize = 1 << 13;
+/// Longest part of a run: eight of them fill a task.
+const PART_POINTS: u32 = 1 << 10;
+
+/// Points to be summed: `points[order[i] & !NEGATE]`, negated where marked.
+#[derive(Clone, Copy)]
+pub(crate) struct Selection<'a, F: Field> {
+    pub(crate) points: &'a [PackedPoint<F>],
+    pub(crate) order: &'a [u32],
+    /// Whether some of the points may be at infinity.
+    pub(crate) infinity: Infinity,
+}
+
+/// A part of a run: where it starts in the order, its length, and where its sum goes.
+#[derive(Clone, Copy)]
+struct Part {
+    start: u32,
+    length: u32,
+    destination: u32,
+}
+
+/// Σ of the points at `order[bounds[i]..bounds[i + 1]]` for each i; the bounds must ascend. An empty run gives infinity.
+pub(crate) fn sum_runs<F: Field>(
+    engine: Engine,
+    selection: Selection<'_, F>,
+    bounds: &[u32],
+) -> Vec<PackedPoint<F>> {
+    let n_parts: Vec<u32> = bounds.windows(2).map(|run| (run[1] - run[0]).div_ceil(PART_POINTS)).collect();
+    if n_parts.iter().all(|&n| n <= 1) {
+        let runs = bounds.windows(2).enumerate();
+        let parts = runs.map(|(run, bounds)| part(bounds[0]..bounds[1], run as u32)).collect();
+        return sum_parts(engine, selection, parts, n_parts.len());
+    }
+    let mut parts = vec![];
+    let mut ends = vec![0];
+    for (run, &n) in bounds.windows(2).zip(&n_parts) {
+        let length = u64::from(run[1] - run[0]);
+        let bound = |index: u32| run[0] + (length * u64::from(index) / u64::from(n)) as u32;
+        for index in 0..n {
+            parts.push(part(bound(index)..bound(index + 1), parts.len() as u32));
+        }
+        ends.push(parts.len() as u32);
+    }
+    let n = parts.len();
+    let sums = sum_parts(engine, selection, parts, n);
+    let order: Vec<u32> = (0..n as u32).collect();
+    // Points of a run may be opposite.
+    let selection = Selection { points: &sums, order: &order, infinity: Infinity::Possible };
+    sum_runs(engine, selection, &ends)
+}
+
+fn part(range: Range<u32>, destination: u32) -> Part {
+    Part { start: range.start, length: range.end - range.start, destination }
+}
+
+/// Sums of parts by destination, below `n`.
+fn sum_parts<F: Field>(
+    engine: Engine,
+    selection: Selection<'_, F>,
+    mut parts: Vec<Part>,
+    n: usize,
+) -> Vec<PackedPoint<F>> {
+    sort_by_falling_length(&mut parts);
+    let mut sums = vec![PackedPoint::default(); n];
+    let sums_by_task: Vec<Vec<PackedPoint<F>>> = tasks(&parts)
+        .into_par_iter()
+        .map_init(
+            || Task::new(engine, selection),
+            |task, range| {
+                task.run(&parts[range.clone()]);
+                task.sums(range.len())
+            },
+        )
+        .collect();
+    let by_part = sums_by_task.iter().flatten();
+    by_part.zip(&parts).for_each(|(sum, part)| sums[part.destination as usize] = *sum);
+    sums
+}
+
+/// A counting sort that leaves out empty parts.
+fn sort_by_falling_length(parts: &mut Vec<Part>) {
+    parts.retain(|part| part.length > 0);
+    let mut next = vec![0u32; PART_POINTS as usize + 2];
+    let place = |part: &Part| (PART_POINTS - part.length) as usize;
+    parts.iter().for_each(|part| next[place(part) + 1] += 1);
+    for length in 1..next.len() {
+        next[length] += next[length - 1];
+    }
+    let mut sorted = parts.clone();
+    for part in parts.iter() {
+        let place = &mut next[place(part)];
+        sorted[*place as usize] = *part;
+        *place += 1;
+    }
+    *parts = sorted;
+}
+
+/// Cuts the parts into tasks of whole groups.
+fn tasks(parts: &[Part]) -> Vec<Range<usize>> {
+    let mut tasks = vec![];
+    let (mut first, mut n_points) = (0, 0);
+    for (group, parts_of_group) in parts.chunks(8).enumerate() {
+        n_points += 8 * parts_of_group[0].length as usize;
+        if n_points >= TASK_POINTS {
+            tasks.push(first..(8 * group + parts_of_group.len()));
+            first = 8 * (group + 1);
+            n_points = 0;
+        }
+    }
+    if first < parts.len() {
+        tasks.push(first..parts.len());
+    }
+    tasks
+}
+
+/// Scratch memory of a task.
+struct Task<'a, F: Field> {
+    selection: Selection<'a, F>,
+    adder: BatchAdder<F>,
+    blocks: Vec<Block<F>>,
+    gathers: Vec<Gather>,
+    groups: Vec<Group>,
+    pairs: Vec<PairOfBlocks>,
+}
+
+/// Additions of the first level.
+#[derive(Clone, Copy)]
+struct Gather {
+    left: [u32; 8],
+    right: [u32; 8],
+    active: u8,
+}
+
+/// The first block of a group, and how many slots each lane has.
+struct Group {
+    first: usize,
+    depths: [u32; 8],
+}
+
+/// `blocks[left] += blocks[right]` in the active lanes.
+#[derive(Clone, Copy)]
+struct PairOfBlocks {
+    left: u32,
+    right: u32,
+    active: u8,
+}
+
+impl<'a, F: Field> Task<'a, F> {
+    fn new(engine: Engine, selection: Selection<'a, F>) -> Self {
+        let adder = BatchAdder::new(engine);
+        Task { selection, adder, blocks: vec![], gathers: vec![], groups: vec![], pairs: vec![] }
+    }
+
+    /// Sums parts, sorted by falling length, none empty: those of group g are left in the first block of `groups[g]`.
+    fn run(&mut self, parts: &[Part]) {
+        self.adder.expect_infinity(self.selection.infinity);
+        self.gathers.clear();
+        self.groups.clear();
+        for parts in parts.chunks(8) {
+            self.plan_group(parts);
+        }
+        if self.blocks.len() < self.gathers.len() {
+            self.blocks.resize(self.gathers.len(), Block::INFINITY);
+        }
+        let batches = self.gathers.chunks(BATCH_BLOCKS).zip(self.blocks.chunks_mut(BATCH_BLOCKS));
+        for (gathers, blocks) in batches {
+            self.adder.add(&mut FirstLevel { points: self.selection.points, gathers, blocks });
+        }
+        let mut stride = 1;
+        while self.plan_level(stride) {
+            for pairs in self.pairs.chunks(BATCH_BLOCKS) {
+                self.adder.add(&mut LaterLevel { blocks: &mut self.blocks, pairs });
+            }
+            stride *= 2;
+        }
+    }
+
+    fn plan_group(&mut self, parts: &[Part]) {
+        let depths = std::array::from_fn(|lane| parts.get(lane).map_or(0, |part| part.length.div_ceil(2)));
+        self.groups.push(Group { first: self.gathers.len(), depths });
+        for slot in 0..depths[0] {
+            let mut gather = Gather { left: [0; 8], right: [0; 8], active: 0 };
+            for lane in 0..8 {
+                // A lane without a point of its own gathers one that is there, for nothing.
+                let (start, length) =
+                    parts.get(lane).map_or((parts[0].start, 0), |part| (part.start, part.length));
+                let left = if 2 * slot < length { start + 2 * slot } else { start };
+                let paired = 2 * slot + 1 < length;
+                gather.left[lane] = self.selection.order[left as usize];
+                gather.right[lane] = self.selection.order[left as usize + usize::from(paired)];
+                gather.active |= u8::from(paired) << lane;
+            }
+            self.gathers.push(gather);
+        }
+    }
+
+    /// Pairs of the slots that are `stride` apart; false if there are none.
+    fn plan_level(&mut self, stride: u32) -> bool {
+        self.pairs.clear();
+        for group in &self.groups {
+            let mut slot = 0;
+            while slot + stride < group.depths[0] {
+                let lanes = group.depths.iter().enumerate();
+                let active =
+                    lanes.fold(0, |mask, (lane, &depth)| mask | u8::from(slot + stride < depth) << lane);
+                let left = group.first as u32 + slot;
+                self.pairs.push(PairOfBlocks { left, right: left + stride, active });
+                slot += 2 * stride;
+            }
+        }
+        !self.pairs.is_empty()
+    }
+
+    /// The sums of the first `n` parts.
+    fn sums(&self, n: usize) -> Vec<PackedPoint<F>> {
+        let mut sums = Vec::with_capacity(n + 7);
+        for group in &self.groups {
+            sums.extend(rows_of_block(&self.blocks[group.first]));
+        }
+        sums.truncate(n);
+        sums
+    }
+}
+
+/// The points of a block.
+fn rows_of_block<F: Field>(block: &Block<F>) -> [PackedPoint<F>; 8] {
+    let (x, y) = (F::rows(&block.x), F::rows(&block.y));
+    std::array::from_fn(|lane| PackedPoint { x: x[lane], y: y[lane] })
+}
+
+struct FirstLevel<'a, F: Field> {
+    points: &'a [PackedPoint<F>],
+    gathers: &'a [Gather],
+    blocks: &'a mut [Block<F>],
+}
+
+/// Announces a coordinate of a point.
+#[inline(always)]
+pub(crate) fn prefetch_entry<F: Field>(
+    points: &[PackedPoint<F>],
+    entry: u32,
+    coordinate: impl Fn(&PackedPoint<F>) -> &F::Row,
+) {
+    prefetch(coordinate(&points[(entry & !NEGATE) as usize]));
+}
+
+/// x of points.
+#[inline(always)]
+pub(crate) fn gather_x<F: Field, L: Lanes>(points: &[PackedPoint<F>], entries: &[u32; 8]) -> Lanes8<F, L> {
+    let mut rows = [&points[(entries[0] & !NEGATE) as usize].x; 8];
+    for lane in 1..8 {
+        rows[lane] = &points[(entries[lane] & !NEGATE) as usize].x;
+    }
+    Lanes8::<F, L>::gather(rows)
+}
+
+/// y of points with their signs, at most 2 p; infinity has no sign.
+#[inline(always)]
+pub(crate) fn gather_y<F: Field, L: Lanes>(points: &[PackedPoint<F>], entries: &[u32; 8]) -> Lanes8<F, L> {
+    let mut rows = [&points[(entries[0] & !NEGATE) as usize].y; 8];
+    let mut negative = (entries[0] >> 31) as u8;
+    for lane in 1..8 {
+        rows[lane] = &points[(entries[lane] & !NEGATE) as usize].y;
+        negative |= ((entries[lane] >> 31) as u8) << lane;
+    }
+    let y = Lanes8::<F, L>::gather(rows);
+    let negated = Lanes8::<F, L>::zero().columns().sub::<2>(&y.columns()).carry();
+    Lanes8::<F, L>::select(negative & !y.all_limbs_zero(), &y, &negated)
+}
+
+impl<F: Field> Blocks<F> for FirstLevel<'_, F> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.gathers.len()
+    }
+
+    #[inline(always)]
+    fn active(&self, block: usize) -> u8 {
+        self.gathers[block].active
+    }
+
+    #[inline(always)]
+    fn left_x<L: Lanes>(&self, block: usize) -> Lanes8<F, L> {
+        gather_x::<F, L>(self.points, &self.gathers[block].left)
+    }
+
+    #[inline(always)]
+    fn left_y<L: Lanes>(&self, block: usize) -> Lanes8<F, L> {
+        gather_y::<F, L>(self.points, &self.gathers[block].left)
+    }
+
+    #[inline(always)]
+    fn right_x<L: Lanes>(&self, block: usize) -> Lanes8<F, L> {
+        gather_x::<F, L>(self.points, &self.gathers[block].right)
+    }
+
+    #[inline(always)]
+    fn right_y<L: Lanes>(&self, block: usize) -> Lanes8<F, L> {
+        gather_y::<F, L>(self.points, &self.gathers[block].right)
+    }
+
+    #[inline(always)]
+    fn store<L: Lanes>(&mut self, block: usize, x: Lanes8<F, L>, y: Lanes8<F, L>) {
+        x.store(&mut self.blocks[block].x);
+        y.store(&mut self.blocks[block].y);
+    }
+
+    #[inline(always)]
+    fn prefetch_x(&self, block: usize) {
+        if let Some(gather) = self.gathers.get(block) {
+            let entries = gather.left.iter().chain(&gather.right);
+            entries.for_each(|&entry| prefetch_entry(self.points, entry, |point| &point.x));
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_y(&self, block: usize) {
+        if let Some(gather) = self.gathers.get(block) {
+            let entries = gather.left.iter().chain(&gather.right);
+            entries.for_each(|&entry| prefetch_entry(self.points, entry, |point| &point.y));
+        }
+    }
+}
+
+struct LaterLevel<'a, F: Field> {
+    blocks: &'a mut [Block<F>],
+    pairs: &'a [PairOfBlocks],
+}
+
+impl<F: Field> Blocks<F> for LaterLevel<'_, F> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    #[inline(always)]
+    fn active(&self, block: usize) -> u8 {
+        self.pairs[block].active
+    }
+
+    #[inline(always)]
+    fn left_x<L: Lanes>(&self, block: usize) -> Lanes8<F, L> {
+        Lanes8::<F, L>::load(&self.blocks[self.pairs[block].left as usize].x)
+    }
+
+    #[inline(always)]
+    fn left_y<L: Lanes>(&self, block: usize) -> Lanes8<F, L> {
+        Lanes8::<F, L>::load(&self.blocks[self.pairs[block].left as usize].y)
+    }
+
+    #[inline(always)]
+    fn right_x<L: Lanes>(&self, block: usize) -> Lanes8<F, L> {
+        Lanes8::<F, L>::load(&self.blocks[self.pairs[block].right as usize].x)
+    }
+
+    #[inline(always)]
+    fn right_y<L: Lanes>(&self, block: usize) -> Lanes8<F, L> {
+        Lanes8::<F, L>::load(&self.blocks[self.pairs[block].right as usize].y)
+    }
+
+    #[inline(always)]
+    fn store<L: Lanes>(&mut self, block: usize, x: Lanes8<F, L>, y: Lanes8<F, L>) {
+        let sum = &mut self.blocks[self.pairs[block].left as usize];
+        x.store(&mut sum.x);
+        y.store(&mut sum.y);
+    }
+
+    #[inline(always)]
+    fn prefetch_x(&self, _: usize) {}
+
+    #[inline(always)]
+    fn prefetch_y(&self, _: usize) {}
+}
