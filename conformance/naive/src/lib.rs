@@ -78,7 +78,7 @@ pub fn qap_quotient(a: &[Fr], b: &[Fr], c: &[Fr]) -> Vec<Fr> {
     quotient
 }
 
-/// Σ scalars[i]·points[i], each product by doubling and adding, highest bit first.
+/// Σ scalarᵢ·pointᵢ, each product by doubling and adding, highest bit first.
 pub fn msm<A: PrimeCurveAffine<Scalar = Fr>>(points: &[A], scalars: &[Fr]) -> A::Curve {
     assert_eq!(points.len(), scalars.len());
     points.iter().zip(scalars).map(|(point, scalar)| multiply_point(point, scalar)).sum()

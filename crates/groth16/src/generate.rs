@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use blake2b_simd::State;
 use blstrs::{G1Affine, G2Affine, Scalar as Fr};
-use cuzk_r1cs::{ConstraintSystemMatrices, Matrix};
+use cuzk_r1cs::{ColumnSums, Side};
 use ff::{BatchInvert, Field};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -73,10 +73,10 @@ pub struct Generated {
 /// Writes the parameter file of a circuit for a trapdoor: the same bytes as bellperson's `generate_parameters` with
 /// the standard generators, in a fraction of its time. `progress` hears of points done and of all points.
 ///
-/// Costs about n + 3·(inputs + aux) multiplications of fixed bases in G1 and one of four of that in G2 (PoRep).
+/// The matrices come from a recording or from a template, which needs a hundredth of the memory. Costs about n + 3·(inputs + aux) multiplications of fixed bases in G1 and one of four of that in G2 (PoRep).
 pub fn generate(
     fixed_base: &dyn FixedBase,
-    system: &ConstraintSystemMatrices,
+    system: &dyn ColumnSums,
     trapdoor: &Trapdoor,
     out: &mut dyn Write,
     progress: &(dyn Fn(usize, usize) + Sync),
@@ -102,7 +102,7 @@ pub enum GenerateError {
     #[error(transparent)]
     Circuit(#[from] Error),
     /// The file could not be written.
-    #[error("writing parameters")]
+    #[error("writing parameters: {0}")]
     Write(#[from] io::Error),
 }
 
@@ -116,7 +116,7 @@ struct QueryScalars {
 }
 
 impl QueryScalars {
-    fn new(system: &ConstraintSystemMatrices, trapdoor: &Trapdoor) -> Result<Self, Error> {
+    fn new(system: &dyn ColumnSums, trapdoor: &Trapdoor) -> Result<Self, Error> {
         let domain = Domain::for_rows(system.n_rows())?;
         let bad = |problem| Error::BadTrapdoor { problem };
         let invert = |value: &Fr, problem| Option::<Fr>::from(value.invert()).ok_or(bad(problem));
@@ -128,18 +128,18 @@ impl QueryScalars {
         }
 
         let lagrange = lagrange_at(&domain, &trapdoor.tau, system.n_rows());
-        let column_sums = |matrix| column_sums(system, matrix, &lagrange);
+        let column_sums = |side| system.column_sums(side, &lagrange);
         let (a, (b, c)) = rayon::join(
-            || column_sums(&system.a),
-            || rayon::join(|| column_sums(&system.b), || column_sums(&system.c)),
+            || column_sums(Side::A),
+            || rayon::join(|| column_sums(Side::B), || column_sums(Side::C)),
         );
         let mut ext: Vec<Fr> = (a.par_iter().zip(&b).zip(&c).with_min_len(1 << 10))
             .map(|((a, b), c)| trapdoor.beta * a + trapdoor.alpha * b + c)
             .collect();
-        let (inputs, aux) = ext.split_at_mut(system.n_inputs);
+        let (inputs, aux) = ext.split_at_mut(system.n_inputs());
         inputs.iter_mut().for_each(|value| *value *= gamma_inverse);
         aux.par_iter_mut().for_each(|value| *value *= delta_inverse);
-        let l = ext.split_off(system.n_inputs);
+        let l = ext.split_off(system.n_inputs());
         if let Some(index) = l.iter().position(|value| value.is_zero_vartime()) {
             return Err(Error::Unconstrained { index });
         }
@@ -193,18 +193,6 @@ fn lagrange_at(domain: &Domain, x: &Fr, n_rows: usize) -> Vec<Fr> {
         values.iter_mut().zip(numerators).for_each(|(value, numerator)| *value *= numerator);
     });
     values
-}
-
-/// Σⱼ matrix[j][i]·rows[j] for every column i: inputs, then aux variables.
-fn column_sums(system: &ConstraintSystemMatrices, matrix: &Matrix, rows: &[Fr]) -> Vec<Fr> {
-    let mut sums = vec![Fr::ZERO; system.n_inputs + system.n_aux];
-    for (row, value) in rows.iter().enumerate() {
-        for term in matrix.row(row) {
-            sums[term.variable.column(system.n_inputs)] +=
-                system.coefficients[term.coefficient as usize] * value;
-        }
-    }
-    sums
 }
 
 fn verifying_key(fixed_base: &dyn FixedBase, trapdoor: &Trapdoor, ic: &[Fr]) -> VerifyingKey {

@@ -1,8 +1,9 @@
 //! The evaluating walk: `w`, `A·w` and `B·w` of a circuit with values.
 
-use bellpepper_core::{Circuit, ConstraintSystem, Index, LinearCombination, SynthesisError, Variable};
+use bellpepper_core::{Circuit, LinearCombination, SynthesisError};
 use ff::Field;
 
+use crate::walk::{Row, Sink, walk};
 use crate::{Bitmap, Fr};
 
 /// Which variables occur, with a coefficient that is not zero, in A or B. A query of the parameters has one point
@@ -53,100 +54,135 @@ pub struct Checked {
 /// Walks `circuit` with its values. Costs one multiplication in Fr for every term of A and B whose coefficient is
 /// not ONE; C's linear combinations are not built.
 pub fn evaluate<C: Circuit<Fr>>(circuit: C) -> Result<Synthesis, SynthesisError> {
-    let mut walk = Walk::new(());
-    walk.run(circuit)?;
-    Ok(walk.synthesis)
+    let mut evaluator = Evaluator::default();
+    walk(circuit, &mut evaluator)?;
+    Ok(evaluator.synthesis)
+}
+
+/// As [`evaluate`], into vectors of their final sizes: nothing is copied while they grow, and nothing is allocated
+/// beyond what is used. Other sizes than the circuit's cost time or memory, and change nothing else.
+pub fn evaluate_presized<C: Circuit<Fr>>(
+    circuit: C,
+    size: &CircuitSize,
+) -> Result<Synthesis, SynthesisError> {
+    let mut evaluator = Evaluator::default();
+    let Synthesis { inputs, aux, a, b, densities } = &mut evaluator.synthesis;
+    inputs.reserve_exact(size.n_inputs);
+    aux.reserve_exact(size.n_aux);
+    a.reserve_exact(size.n_rows);
+    b.reserve_exact(size.n_rows);
+    densities.a_aux.reserve_exact(size.n_aux);
+    densities.b_aux.reserve_exact(size.n_aux);
+    densities.b_inputs.reserve_exact(size.n_inputs);
+    walk(circuit, &mut evaluator)?;
+    Ok(evaluator.synthesis)
+}
+
+/// The counts of a circuit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CircuitSize {
+    /// Number of rows, those of the inputs included.
+    pub n_rows: usize,
+    /// Number of inputs, ONE included.
+    pub n_inputs: usize,
+    /// Number of aux variables.
+    pub n_aux: usize,
 }
 
 /// As [`evaluate`], and compares each row with C, at the cost of C's terms and of the names of the gadgets walked.
 pub fn check<C: Circuit<Fr>>(circuit: C) -> Result<Checked, SynthesisError> {
-    let mut walk = Walk::new(CompareWithC::default());
-    walk.run(circuit)?;
-    Ok(Checked { synthesis: walk.synthesis, unsatisfied: walk.rows.unsatisfied })
-}
-
-/// What a walk does with a row beyond evaluating A and B.
-trait Rows: Send {
-    fn enter(&mut self, name: impl FnOnce() -> String);
-    fn leave(&mut self);
-    fn row(&mut self, row: usize, name: impl FnOnce() -> String, expected: Fr, c: impl FnOnce() -> Fr);
-}
-
-/// Nothing: C is never evaluated.
-impl Rows for () {
-    fn enter(&mut self, _: impl FnOnce() -> String) {}
-    fn leave(&mut self) {}
-    fn row(&mut self, _: usize, _: impl FnOnce() -> String, _: Fr, _: impl FnOnce() -> Fr) {}
+    let mut evaluator = Evaluator { against_c: Some(AgainstC::default()), ..Evaluator::default() };
+    walk(circuit, &mut evaluator)?;
+    let unsatisfied = evaluator.against_c.and_then(|against_c| against_c.unsatisfied);
+    Ok(Checked { synthesis: evaluator.synthesis, unsatisfied })
 }
 
 #[derive(Default)]
-struct CompareWithC {
+struct Evaluator {
+    synthesis: Synthesis,
+    /// The comparison with C, where it is asked for.
+    against_c: Option<AgainstC>,
+}
+
+#[derive(Default)]
+struct AgainstC {
     path: Vec<String>,
     unsatisfied: Option<Unsatisfied>,
 }
 
-impl Rows for CompareWithC {
-    fn enter(&mut self, name: impl FnOnce() -> String) {
-        self.path.push(name());
+impl Sink for Evaluator {
+    fn alloc(&mut self, value: &mut dyn FnMut() -> Result<Fr, SynthesisError>) -> Result<(), SynthesisError> {
+        let synthesis = &mut self.synthesis;
+        synthesis.aux.push(value()?);
+        synthesis.densities.a_aux.push(false);
+        synthesis.densities.b_aux.push(false);
+        Ok(())
+    }
+
+    fn alloc_input(
+        &mut self,
+        value: &mut dyn FnMut() -> Result<Fr, SynthesisError>,
+    ) -> Result<(), SynthesisError> {
+        self.synthesis.inputs.push(value()?);
+        self.synthesis.densities.b_inputs.push(false);
+        Ok(())
+    }
+
+    fn enforce(&mut self, row: &mut dyn Row) {
+        let Synthesis { inputs, aux, densities, a: all_a, b: all_b } = &mut self.synthesis;
+        let a = value(inputs, aux, &row.a(), |_| {}, |index| densities.a_aux.set(index));
+        let b = value(
+            inputs,
+            aux,
+            &row.b(),
+            |index| densities.b_inputs.set(index),
+            |index| densities.b_aux.set(index),
+        );
+        if let Some(AgainstC { path, unsatisfied: unsatisfied @ None }) = &mut self.against_c
+            && value(inputs, aux, &row.c(), |_| {}, |_| {}) != a * b
+        {
+            let path = path.iter().cloned().chain([row.name()]).collect::<Vec<_>>().join("/");
+            *unsatisfied = Some(Unsatisfied { row: all_a.len(), path });
+        }
+        all_a.push(a);
+        all_b.push(b);
+    }
+
+    fn enter(&mut self, name: &mut dyn FnMut() -> String) {
+        if let Some(against_c) = &mut self.against_c {
+            against_c.path.push(name());
+        }
     }
 
     fn leave(&mut self) {
-        self.path.pop();
-    }
-
-    fn row(&mut self, row: usize, name: impl FnOnce() -> String, expected: Fr, c: impl FnOnce() -> Fr) {
-        if self.unsatisfied.is_none() && c() != expected {
-            let path = self.path.iter().cloned().chain([name()]).collect::<Vec<_>>().join("/");
-            self.unsatisfied = Some(Unsatisfied { row, path });
+        if let Some(against_c) = &mut self.against_c {
+            against_c.path.pop();
         }
     }
 }
 
-struct Walk<R> {
-    synthesis: Synthesis,
-    rows: R,
-}
-
-impl<R: Rows> Walk<R> {
-    fn new(rows: R) -> Self {
-        Walk { synthesis: Synthesis::default(), rows }
-    }
-
-    fn run<C: Circuit<Fr>>(&mut self, circuit: C) -> Result<(), SynthesisError> {
-        self.alloc_input(|| "ONE", || Ok(Fr::ONE))?;
-        circuit.synthesize(self)?;
-        for index in 0..self.synthesis.inputs.len() {
-            let input = Variable::new_unchecked(Index::Input(index));
-            self.enforce(|| "input·0 = 0", |lc| lc + input, |lc| lc, |lc| lc);
+/// `⟨combination, w⟩`, calling back for every variable whose coefficient is not zero.
+fn value(
+    inputs: &[Fr],
+    aux: &[Fr],
+    combination: &LinearCombination<Fr>,
+    mut input_seen: impl FnMut(usize),
+    mut aux_seen: impl FnMut(usize),
+) -> Fr {
+    let mut sum = Fr::ZERO;
+    for (&index, coefficient) in combination.iter_inputs() {
+        if !coefficient.is_zero_vartime() {
+            add_term(&mut sum, coefficient, &inputs[index]);
+            input_seen(index);
         }
-        Ok(())
     }
-}
-
-impl Synthesis {
-    /// `⟨combination, w⟩`, calling back for every variable whose coefficient is not zero.
-    fn value(
-        inputs: &[Fr],
-        aux: &[Fr],
-        combination: &LinearCombination<Fr>,
-        mut input_seen: impl FnMut(usize),
-        mut aux_seen: impl FnMut(usize),
-    ) -> Fr {
-        let mut sum = Fr::ZERO;
-        for (&index, coefficient) in combination.iter_inputs() {
-            if !coefficient.is_zero_vartime() {
-                add_term(&mut sum, coefficient, &inputs[index]);
-                input_seen(index);
-            }
+    for (&index, coefficient) in combination.iter_aux() {
+        if !coefficient.is_zero_vartime() {
+            add_term(&mut sum, coefficient, &aux[index]);
+            aux_seen(index);
         }
-        for (&index, coefficient) in combination.iter_aux() {
-            if !coefficient.is_zero_vartime() {
-                add_term(&mut sum, coefficient, &aux[index]);
-                aux_seen(index);
-            }
-        }
-        sum
     }
+    sum
 }
 
 /// `sum += coefficient · value`; most values are 0 or 1 and most coefficients 1, which need no multiplication.
@@ -158,75 +194,5 @@ fn add_term(sum: &mut Fr, coefficient: &Fr, value: &Fr) {
         *sum += coefficient;
     } else if !value.is_zero_vartime() {
         *sum += *coefficient * value;
-    }
-}
-
-impl<R: Rows> ConstraintSystem<Fr> for Walk<R> {
-    type Root = Self;
-
-    fn alloc<F, A, AR>(&mut self, _: A, value: F) -> Result<Variable, SynthesisError>
-    where
-        F: FnOnce() -> Result<Fr, SynthesisError>,
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-    {
-        let synthesis = &mut self.synthesis;
-        synthesis.aux.push(value()?);
-        synthesis.densities.a_aux.push(false);
-        synthesis.densities.b_aux.push(false);
-        Ok(Variable::new_unchecked(Index::Aux(synthesis.aux.len() - 1)))
-    }
-
-    fn alloc_input<F, A, AR>(&mut self, _: A, value: F) -> Result<Variable, SynthesisError>
-    where
-        F: FnOnce() -> Result<Fr, SynthesisError>,
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-    {
-        let synthesis = &mut self.synthesis;
-        synthesis.inputs.push(value()?);
-        synthesis.densities.b_inputs.push(false);
-        Ok(Variable::new_unchecked(Index::Input(synthesis.inputs.len() - 1)))
-    }
-
-    fn enforce<A, AR, LA, LB, LC>(&mut self, name: A, a: LA, b: LB, c: LC)
-    where
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-        LA: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-        LB: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-        LC: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-    {
-        let a = a(LinearCombination::zero());
-        let b = b(LinearCombination::zero());
-        let Synthesis { inputs, aux, densities, a: all_a, b: all_b } = &mut self.synthesis;
-        let a = Synthesis::value(inputs, aux, &a, |_| {}, |index| densities.a_aux.set(index));
-        let b = Synthesis::value(
-            inputs,
-            aux,
-            &b,
-            |index| densities.b_inputs.set(index),
-            |index| densities.b_aux.set(index),
-        );
-        let c = || Synthesis::value(inputs, aux, &c(LinearCombination::zero()), |_| {}, |_| {});
-        self.rows.row(all_a.len(), || name().into(), a * b, c);
-        all_a.push(a);
-        all_b.push(b);
-    }
-
-    fn push_namespace<NR, N>(&mut self, name: N)
-    where
-        NR: Into<String>,
-        N: FnOnce() -> NR,
-    {
-        self.rows.enter(|| name().into());
-    }
-
-    fn pop_namespace(&mut self) {
-        self.rows.leave();
-    }
-
-    fn get_root(&mut self) -> &mut Self {
-        self
     }
 }

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use bellpepper_core::{Circuit, ConstraintSystem, Index, LinearCombination, SynthesisError};
+use bellpepper_core::{Circuit, Index, LinearCombination, SynthesisError};
 use ff::Field;
 
 use crate::Fr;
+use crate::walk::{Row, Sink, walk};
 
 /// A variable of the system as a recorded matrix stores it: the top bit tells an input from an aux variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +27,16 @@ impl Variable {
 
     fn small(index: usize) -> u32 {
         u32::try_from(index).ok().filter(|index| index & Self::INPUT == 0).expect("fewer than 2^31 variables")
+    }
+
+    /// Inputs ascending, then aux variables ascending, as recorded rows have them.
+    pub(crate) fn order(self) -> u32 {
+        self.0 ^ Self::INPUT
+    }
+
+    /// The number, with the top bit set for an input.
+    pub(crate) fn to_bits(self) -> u32 {
+        self.0
     }
 
     /// The position in `w = (inputs, aux)` of a system with `n_inputs` inputs.
@@ -56,6 +67,12 @@ impl Matrix {
     pub fn row(&self, row: usize) -> &[Term] {
         let start = row.checked_sub(1).map_or(0, |previous| self.row_ends[previous]);
         &self.terms[start..self.row_ends[row]]
+    }
+
+    /// Appends a row.
+    pub(crate) fn push_row(&mut self, row: &[Term]) {
+        self.terms.extend_from_slice(row);
+        self.row_ends.push(self.terms.len());
     }
 
     /// The number of rows.
@@ -107,12 +124,7 @@ impl ConstraintSystemMatrices {
 /// Walks `circuit` without asking for values and returns its matrices.
 pub fn record<C: Circuit<Fr>>(circuit: C) -> Result<ConstraintSystemMatrices, SynthesisError> {
     let mut recorder = Recorder::new();
-    circuit.synthesize(&mut recorder)?;
-    let n_inputs = recorder.system.n_inputs;
-    for index in 0..n_inputs {
-        let input = bellpepper_core::Variable::new_unchecked(Index::Input(index));
-        recorder.enforce(|| "", |lc| lc + input, |lc| lc, |lc| lc);
-    }
+    walk(circuit, &mut recorder)?;
     Ok(recorder.system)
 }
 
@@ -124,7 +136,7 @@ struct Recorder {
 impl Recorder {
     fn new() -> Self {
         let system = ConstraintSystemMatrices {
-            n_inputs: 1,
+            n_inputs: 0,
             n_aux: 0,
             coefficients: vec![],
             a: Matrix::default(),
@@ -166,52 +178,23 @@ impl Recorder {
     }
 }
 
-impl ConstraintSystem<Fr> for Recorder {
-    type Root = Self;
-
-    fn alloc<F, A, AR>(&mut self, _: A, _: F) -> Result<bellpepper_core::Variable, SynthesisError>
-    where
-        F: FnOnce() -> Result<Fr, SynthesisError>,
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-    {
+impl Sink for Recorder {
+    fn alloc(&mut self, _: &mut dyn FnMut() -> Result<Fr, SynthesisError>) -> Result<(), SynthesisError> {
         self.system.n_aux += 1;
-        Ok(bellpepper_core::Variable::new_unchecked(Index::Aux(self.system.n_aux - 1)))
+        Ok(())
     }
 
-    fn alloc_input<F, A, AR>(&mut self, _: A, _: F) -> Result<bellpepper_core::Variable, SynthesisError>
-    where
-        F: FnOnce() -> Result<Fr, SynthesisError>,
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-    {
+    fn alloc_input(
+        &mut self,
+        _: &mut dyn FnMut() -> Result<Fr, SynthesisError>,
+    ) -> Result<(), SynthesisError> {
         self.system.n_inputs += 1;
-        Ok(bellpepper_core::Variable::new_unchecked(Index::Input(self.system.n_inputs - 1)))
+        Ok(())
     }
 
-    fn enforce<A, AR, LA, LB, LC>(&mut self, _: A, a: LA, b: LB, c: LC)
-    where
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-        LA: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-        LB: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-        LC: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-    {
-        self.push_row(|system| &mut system.a, a(LinearCombination::zero()));
-        self.push_row(|system| &mut system.b, b(LinearCombination::zero()));
-        self.push_row(|system| &mut system.c, c(LinearCombination::zero()));
-    }
-
-    fn push_namespace<NR, N>(&mut self, _: N)
-    where
-        NR: Into<String>,
-        N: FnOnce() -> NR,
-    {
-    }
-
-    fn pop_namespace(&mut self) {}
-
-    fn get_root(&mut self) -> &mut Self {
-        self
+    fn enforce(&mut self, row: &mut dyn Row) {
+        self.push_row(|system| &mut system.a, row.a());
+        self.push_row(|system| &mut system.b, row.b());
+        self.push_row(|system| &mut system.c, row.c());
     }
 }

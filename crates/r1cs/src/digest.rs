@@ -1,0 +1,192 @@
+//! The digest of a circuit: SHA-256 over its rows.
+//!
+//! ```text
+//! "cuzk r1cs 1\n"
+//! for each of the circuit's own rows (not those of the inputs), for A, B, C:
+//!     u32 number of terms whose coefficient is not zero
+//!     for each, inputs ascending, then aux variables ascending:
+//!         u32 variable: its index, with bit 31 set for an input (0 is ONE)
+//!         u32 coefficient: its number in order of first occurrence, where ONE is 0 and −ONE is 1
+//!         at the first occurrence of a number from 2 on: the coefficient, 32 bytes, canonical
+//! u64 rows, u64 inputs with ONE, u64 aux variables
+//! ```
+//!
+//! All integers and coefficients are little-endian. Two circuits with one digest have the same R1CS.
+
+use std::fmt;
+
+use bellpepper_core::{Circuit, ConstraintSystem, Index, LinearCombination, SynthesisError};
+use ff::Field;
+use sha2::{Digest as _, Sha256};
+
+use crate::shape::CoefficientDictionary;
+use crate::{Error, Fr, Template, Term, Variable};
+
+/// The SHA-256 digest of a circuit's R1CS, displayed as 64 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CircuitDigest(pub [u8; 32]);
+
+impl fmt::Display for CircuitDigest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for CircuitDigest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+/// The digest of `circuit`, walked whole and without values: as long as [`crate::record`], in no memory.
+pub fn circuit_digest<C: Circuit<Fr>>(circuit: C) -> Result<CircuitDigest, SynthesisError> {
+    let mut walk =
+        DigestWalk { rows: RowHasher::new(), dictionary: CoefficientDictionary::new(), terms: vec![] };
+    circuit.synthesize(&mut walk)?;
+    Ok(walk.rows.finish())
+}
+
+impl Template {
+    /// The digest of the circuit that this template stands for; the same as [`circuit_digest`] of it. About 10 ns a
+    /// term of all instances. Fails for a template that was read without C.
+    pub fn circuit_digest(&self) -> Result<CircuitDigest, Error> {
+        if !self.has_products() {
+            return Err(Error::BadTemplate { problem: "it was read without its matrix C" });
+        }
+        let mut rows = RowHasher::new();
+        self.for_each_row(|_, row| rows.side(row, &self.coefficients));
+        (rows.n_inputs, rows.n_aux) = (self.n_inputs() as u64, self.n_aux() as u64);
+        Ok(rows.finish())
+    }
+}
+
+/// Hashes rows whose coefficients are numbered in any dictionary that begins with ONE and −ONE.
+struct RowHasher {
+    hasher: Sha256,
+    buffer: Vec<u8>,
+    /// For each number of the dictionary, one more than the number in the digest; 0 before its first occurrence.
+    numbers: Vec<u32>,
+    n_numbers: u32,
+    n_sides: u64,
+    n_inputs: u64,
+    n_aux: u64,
+}
+
+impl RowHasher {
+    /// Hashed at a time; stays in cache.
+    const BUFFER_BYTES: usize = 1 << 16;
+
+    fn new() -> Self {
+        let buffer = b"cuzk r1cs 1\n".to_vec();
+        let (numbers, n_numbers) = (vec![1, 2], 2);
+        RowHasher { hasher: Sha256::new(), buffer, numbers, n_numbers, n_sides: 0, n_inputs: 1, n_aux: 0 }
+    }
+
+    /// The next of A, B, C of the next row.
+    fn side(&mut self, row: &[Term], coefficients: &[Fr]) {
+        self.n_sides += 1;
+        self.buffer.extend_from_slice(&(row.len() as u32).to_le_bytes());
+        for term in row {
+            let number = term.coefficient as usize;
+            let known = self.numbers.get(number).is_some_and(|number| *number != 0);
+            if !known {
+                if number >= self.numbers.len() {
+                    self.numbers.resize(number + 1, 0);
+                }
+                self.n_numbers += 1;
+                self.numbers[number] = self.n_numbers;
+            }
+            let words = u64::from(self.numbers[number] - 1) << 32 | u64::from(term.variable.to_bits());
+            self.buffer.extend_from_slice(&words.to_le_bytes());
+            if !known {
+                self.buffer.extend_from_slice(&coefficients[number].to_bytes_le());
+            }
+        }
+        if self.buffer.len() >= Self::BUFFER_BYTES {
+            self.hasher.update(&self.buffer);
+            self.buffer.clear();
+        }
+    }
+
+    fn finish(mut self) -> CircuitDigest {
+        for count in [self.n_sides / 3, self.n_inputs, self.n_aux] {
+            self.buffer.extend_from_slice(&count.to_le_bytes());
+        }
+        self.hasher.update(&self.buffer);
+        CircuitDigest(self.hasher.finalize().into())
+    }
+}
+
+struct DigestWalk {
+    rows: RowHasher,
+    dictionary: CoefficientDictionary,
+    terms: Vec<Term>,
+}
+
+impl DigestWalk {
+    fn side(&mut self, combination: &LinearCombination<Fr>) {
+        self.terms.clear();
+        for (variable, coefficient) in combination.iter() {
+            if coefficient.is_zero_vartime() {
+                continue;
+            }
+            let variable = match variable.get_unchecked() {
+                Index::Input(index) => Variable::input(index),
+                Index::Aux(index) => Variable::aux(index),
+            };
+            let coefficient = self.dictionary.number(coefficient);
+            self.terms.push(Term { variable, coefficient });
+        }
+        self.rows.side(&self.terms, self.dictionary.coefficients());
+    }
+}
+
+impl ConstraintSystem<Fr> for DigestWalk {
+    type Root = Self;
+
+    fn alloc<F, A, AR>(&mut self, _: A, _: F) -> Result<bellpepper_core::Variable, SynthesisError>
+    where
+        F: FnOnce() -> Result<Fr, SynthesisError>,
+        A: FnOnce() -> AR,
+        AR: Into<String>,
+    {
+        self.rows.n_aux += 1;
+        Ok(bellpepper_core::Variable::new_unchecked(Index::Aux(self.rows.n_aux as usize - 1)))
+    }
+
+    fn alloc_input<F, A, AR>(&mut self, _: A, _: F) -> Result<bellpepper_core::Variable, SynthesisError>
+    where
+        F: FnOnce() -> Result<Fr, SynthesisError>,
+        A: FnOnce() -> AR,
+        AR: Into<String>,
+    {
+        self.rows.n_inputs += 1;
+        Ok(bellpepper_core::Variable::new_unchecked(Index::Input(self.rows.n_inputs as usize - 1)))
+    }
+
+    fn enforce<A, AR, LA, LB, LC>(&mut self, _: A, a: LA, b: LB, c: LC)
+    where
+        A: FnOnce() -> AR,
+        AR: Into<String>,
+        LA: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
+        LB: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
+        LC: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
+    {
+        self.side(&a(LinearCombination::zero()));
+        self.side(&b(LinearCombination::zero()));
+        self.side(&c(LinearCombination::zero()));
+    }
+
+    fn push_namespace<NR, N>(&mut self, _: N)
+    where
+        NR: Into<String>,
+        N: FnOnce() -> NR,
+    {
+    }
+
+    fn pop_namespace(&mut self) {}
+
+    fn get_root(&mut self) -> &mut Self {
+        self
+    }
+}

@@ -1,0 +1,259 @@
+//! A·w and B·w from template and packed witness.
+//!
+//! A factor whose variables are all bits and whose coefficients are small is a small integer: it is summed in machine
+//! words, for up to 64 rows of a run from one word of the bitmap a term, and turned into a scalar by a look into a table.
+//! In PoRep that is 99 % of the factors. Elsewhere a bit costs an addition of its coefficient, a scalar a
+//! multiplication unless its coefficient is ±1, ±2 or ±4.
+
+use ff::Field;
+use rayon::prelude::*;
+
+use crate::shape::{Place, ShapeTerm};
+use crate::template::{Piece, Placement};
+use crate::{Error, Fr, PackedWitness, Side, Template};
+
+/// `(A·w, B·w)`, one value a row: the circuit's rows, then one for every input. On all threads of the current rayon pool;
+/// the result does not depend on their number.
+pub fn evaluate_packed(template: &Template, witness: &PackedWitness) -> Result<(Vec<Fr>, Vec<Fr>), Error> {
+    let (mut a, mut b) = (vec![], vec![]);
+    evaluate_packed_into(template, witness, &mut a, &mut b)?;
+    Ok((a, b))
+}
+
+/// As [`evaluate_packed`], into vectors whose memory is used again. What they hold is lost; they are as long as there are
+/// rows afterwards. The first touch of fresh memory takes longer than the evaluation: for 8 GB, 12 s of processor time
+/// against 4 s (PoRep 32 GiB, 2-core Zen 3 guest, 2026-11-29).
+pub fn evaluate_packed_into(
+    template: &Template,
+    witness: &PackedWitness,
+    a: &mut Vec<Fr>,
+    b: &mut Vec<Fr>,
+) -> Result<(), Error> {
+    witness.check_shape(template)?;
+    for values in [&mut *a, &mut *b] {
+        // In parallel, so that all threads touch new pages.
+        (0..template.n_rows()).into_par_iter().map(|_| Fr::ZERO).collect_into_vec(values);
+    }
+    let tasks = Task::all(template, witness, a, b);
+    tasks.into_par_iter().with_max_len(1).for_each(Task::run);
+    let first_input_row = template.n_rows() - template.n_inputs();
+    a[first_input_row..].copy_from_slice(&witness.inputs);
+    Ok(())
+}
+
+/// One section at its place, with what its rows look up.
+struct Scope<'a> {
+    template: &'a Template,
+    witness: &'a PackedWitness,
+    placement: Placement<'a>,
+    /// Imported header variables, by slot.
+    imports: Vec<Fr>,
+    integers: &'a SmallIntegers,
+}
+
+/// A piece of a section's rows.
+struct Task<'a> {
+    scope: std::sync::Arc<Scope<'a>>,
+    piece: Piece,
+    a: &'a mut [Fr],
+    b: &'a mut [Fr],
+}
+
+impl<'a> Task<'a> {
+    fn all(
+        template: &'a Template,
+        witness: &'a PackedWitness,
+        mut a: &'a mut [Fr],
+        mut b: &'a mut [Fr],
+    ) -> Vec<Self> {
+        let mut tasks = vec![];
+        for placement in template.placements() {
+            let header = template.placements().next().expect("the header comes first");
+            let value = |aux: &u32| aux_value(witness, &header, *aux as usize);
+            let imports = placement.imports.iter().map(value).collect();
+            let integers = SmallIntegers::get();
+            let scope = std::sync::Arc::new(Scope { template, witness, placement, imports, integers });
+            for &piece in &placement.section.pieces {
+                let (a_piece, a_rest) = a.split_at_mut(piece.n_rows);
+                let (b_piece, b_rest) = b.split_at_mut(piece.n_rows);
+                (a, b) = (a_rest, b_rest);
+                tasks.push(Task { scope: scope.clone(), piece, a: a_piece, b: b_piece });
+            }
+        }
+        tasks
+    }
+
+    fn run(self) {
+        let Task { scope, piece, mut a, mut b } = self;
+        for run in &scope.placement.section.runs[piece.first_run..piece.end_run] {
+            let (a_run, a_rest) = a.split_at_mut(usize::from(run.count));
+            let (b_run, b_rest) = b.split_at_mut(usize::from(run.count));
+            (a, b) = (a_rest, b_rest);
+            scope.factor(a_run, run.shape, Side::A, run.base as usize, run.bits.has(Side::A));
+            scope.factor(b_run, run.shape, Side::B, run.base as usize, run.bits.has(Side::B));
+        }
+    }
+}
+
+/// The value of an aux variable of the section at `placement`.
+#[inline]
+fn aux_value(witness: &PackedWitness, placement: &Placement, index: usize) -> Fr {
+    let section = placement.section;
+    if section.bits.get(index) {
+        if witness.bits.get(placement.first_aux + index) { Fr::ONE } else { Fr::ZERO }
+    } else {
+        witness.scalars[placement.first_scalar + section.scalar_rank(index)]
+    }
+}
+
+impl Scope<'_> {
+    /// One side of a run of rows.
+    #[inline]
+    fn factor(&self, out: &mut [Fr], shape: u32, side: Side, base: usize, all_bits: bool) {
+        let terms = self.template.shape(shape, side);
+        let list = 2 * shape as usize + side as usize;
+        if terms.is_empty() {
+            // `out` is zero already.
+        } else if all_bits && self.template.evaluation.list_is_small.get(list) {
+            self.integers(out, terms, base);
+        } else {
+            out.iter_mut().enumerate().for_each(|(row, out)| *out = self.scalar(terms, base + row));
+        }
+    }
+
+    /// Rows of bits with small coefficients.
+    fn integers(&self, out: &mut [Fr], terms: &[ShapeTerm], base: usize) {
+        /// Terms whose words are held at once; nearly all rows have at most four.
+        const HELD: usize = 8;
+        let small = &self.template.evaluation.small;
+        let mut constant = 0;
+        let mut own = [(0, 0); HELD];
+        let mut n_own = 0;
+        let mut rest = None;
+        for (position, term) in terms.iter().enumerate() {
+            let coefficient = small[term.coefficient()];
+            match term.place() {
+                Place::Own(back) => {
+                    if n_own == HELD {
+                        rest = Some(&terms[position..]);
+                        break;
+                    }
+                    own[n_own] = (self.placement.first_aux + base - back as usize, coefficient);
+                    n_own += 1;
+                }
+                // An import's bit is 0 or 1; of the inputs only ONE counts as a bit.
+                Place::Import(slot) if self.imports[slot as usize].is_zero_vartime() => {}
+                Place::Import(_) | Place::HeaderInput(_) | Place::BlockInput(_) => constant += coefficient,
+            }
+        }
+        let own = &own[..n_own];
+        for (chunk, out) in out.chunks_mut(64).enumerate() {
+            let first = 64 * chunk;
+            match (own, rest) {
+                ([], None) => out.fill(self.integers.scalar(constant)),
+                ([(position, 1)], None) if constant == 0 => {
+                    let mut word = self.witness.bits.word_at(position + first);
+                    for out in out {
+                        *out = if word & 1 == 1 { Fr::ONE } else { Fr::ZERO };
+                        word >>= 1;
+                    }
+                }
+                (own, None) => {
+                    let mut words = [0; HELD];
+                    for (word, (position, _)) in words.iter_mut().zip(own) {
+                        *word = self.witness.bits.word_at(position + first);
+                    }
+                    for (row, out) in out.iter_mut().enumerate() {
+                        let sum = own.iter().zip(&words).fold(constant, |sum, ((_, coefficient), word)| {
+                            sum + (coefficient & -((word >> row & 1) as i64))
+                        });
+                        *out = self.integers.scalar(sum);
+                    }
+                }
+                (_, Some(_)) => {
+                    let integer = |row| self.integer(terms, base + first + row);
+                    out.iter_mut()
+                        .enumerate()
+                        .for_each(|(row, out)| *out = self.integers.scalar(integer(row)));
+                }
+            }
+        }
+    }
+
+    /// One row of bits with small coefficients.
+    fn integer(&self, terms: &[ShapeTerm], base: usize) -> i64 {
+        let small = &self.template.evaluation.small;
+        let bit = |place| match place {
+            Place::Own(back) => self.witness.bits.get(self.placement.first_aux + base - back as usize),
+            Place::Import(slot) => !self.imports[slot as usize].is_zero_vartime(),
+            Place::HeaderInput(_) | Place::BlockInput(_) => true,
+        };
+        terms.iter().filter(|term| bit(term.place())).map(|term| small[term.coefficient()]).sum()
+    }
+
+    /// One row of any variables and coefficients.
+    fn scalar(&self, terms: &[ShapeTerm], base: usize) -> Fr {
+        let evaluation = &self.template.evaluation;
+        let section = self.placement.section;
+        let mut sum = Fr::ZERO;
+        for term in terms {
+            let coefficient = term.coefficient();
+            let value = match term.place() {
+                Place::Own(back) => {
+                    let index = base - back as usize;
+                    if section.bits.get(index) {
+                        if self.witness.bits.get(self.placement.first_aux + index) {
+                            sum += self.template.coefficients[coefficient];
+                        }
+                        continue;
+                    }
+                    &self.witness.scalars[self.placement.first_scalar + section.scalar_rank(index)]
+                }
+                Place::Import(slot) => &self.imports[slot as usize],
+                Place::HeaderInput(input) => &self.witness.inputs[input as usize],
+                Place::BlockInput(input) => &self.witness.inputs[self.placement.first_input + input as usize],
+            };
+            match evaluation.small[coefficient] {
+                1 => sum += value,
+                -1 => sum -= value,
+                2 => sum += value.double(),
+                -2 => sum -= value.double(),
+                4 => sum += value.double().double(),
+                -4 => sum -= value.double().double(),
+                _ => sum += self.template.coefficients[coefficient] * value,
+            }
+        }
+        sum
+    }
+}
+
+/// Scalars for small integers.
+struct SmallIntegers {
+    /// −[`Self::BOUND`] to [`Self::BOUND`].
+    scalars: Vec<Fr>,
+}
+
+impl SmallIntegers {
+    /// Covers nearly all factors of a SHA-256 gadget; 4 KiB of table.
+    const BOUND: i64 = 64;
+
+    fn get() -> &'static Self {
+        static TABLE: std::sync::LazyLock<SmallIntegers> = std::sync::LazyLock::new(|| SmallIntegers {
+            scalars: (-SmallIntegers::BOUND..=SmallIntegers::BOUND).map(from_integer).collect(),
+        });
+        &TABLE
+    }
+
+    #[inline]
+    fn scalar(&self, integer: i64) -> Fr {
+        match self.scalars.get((integer + Self::BOUND) as usize) {
+            Some(scalar) if integer >= -Self::BOUND => *scalar,
+            _ => from_integer(integer),
+        }
+    }
+}
+
+fn from_integer(integer: i64) -> Fr {
+    let magnitude = Fr::from(integer.unsigned_abs());
+    if integer < 0 { -magnitude } else { magnitude }
+}
