@@ -17,12 +17,10 @@ pub enum Error {
     },
 
     /// The file is larger than any input of a known kind.
-    #[error("{}: {bytes} bytes; inputs of more than {limit} bytes are refused", path.display())]
+    #[error("{}: more than {limit} bytes, before or after decompression; --max-input raises the limit", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// Its size.
-        bytes: u64,
         /// The limit.
         limit: u64,
     },
@@ -65,16 +63,15 @@ pub enum Error {
         keys: String,
     },
 
-    /// JSON of a shape that is no input.
-    #[error(
-        "{place} is JSON, but no known input: its keys are {found}; expected `Phase1Out` (C1 output), \
-             `vanilla_proofs` (its inner JSON) or `cuzk_statement`"
-    )]
+    /// Nothing that is known.
+    #[error("{place} is no known input: {found}; known are {known}")]
     UnknownShape {
         /// The file.
         place: String,
-        /// The keys found.
+        /// What was found.
         found: String,
+        /// The inputs that are known.
+        known: &'static str,
     },
 
     /// A value of the wrong type or out of range.
@@ -99,11 +96,22 @@ pub enum Error {
         inner: SectorSize,
     },
 
-    /// A registered proof that this version does not prove.
-    #[error("{registered_proof} cannot be proved by this version; it proves PoRep V1 and V1_1 of every size")]
+    /// A registered proof without a circuit.
+    #[error("{registered_proof} has no circuit in this version")]
     Unsupported {
         /// The registered proof.
         registered_proof: String,
+    },
+
+    /// A registered proof that there is not.
+    #[error("`{name}` is no {of}; there are {known}")]
+    UnknownProofType {
+        /// What was asked for.
+        name: String,
+        /// The type of registered proof.
+        of: &'static str,
+        /// All of them.
+        known: String,
     },
 
     /// Something that neither the file nor the command line says.
@@ -115,31 +123,18 @@ pub enum Error {
         flag: &'static str,
     },
 
-    /// File and command line disagree.
-    #[error("the input says {what} {found}, {flag} says {asked}")]
-    Disagree {
-        /// What they disagree about.
-        what: &'static str,
-        /// The value in the file.
-        found: String,
-        /// The flag.
-        flag: &'static str,
-        /// Its value.
-        asked: String,
-    },
-
     /// The replica id is that of another miner or sector.
     #[error(
-        "wrong miner or sector: the input's replica id is {found}, but miner {miner} and sector {sector} with its \
-         ticket, comm_d and porep id give {expected}; check --miner and --sector"
+        "wrong miner or sector: the input's replica id is {found}, but {prover} and sector {sector} with its ticket, \
+         comm_d and porep id give {expected}; check --miner and --sector"
     )]
     WrongIdentity {
         /// The replica id in the file, in hexadecimal.
         found: String,
         /// The replica id of what was asked for.
         expected: String,
-        /// The miner asked for.
-        miner: u64,
+        /// The prover asked for.
+        prover: String,
         /// The sector.
         sector: u64,
     },
@@ -164,6 +159,37 @@ pub enum Error {
         name: &'static str,
         /// What is wrong with it.
         problem: &'static str,
+    },
+
+    /// A sector's vanilla PoSt proof that is false.
+    #[error("the vanilla proof of sector {sector} (partition {partition}) is false: {what}")]
+    FalseSectorProof {
+        /// The partition, from 0.
+        partition: usize,
+        /// The sector number.
+        sector: u64,
+        /// What was found to be false.
+        what: &'static str,
+    },
+
+    /// More than one reading of an input.
+    #[error("{place} can be read as {readings}; say which with --kind")]
+    Ambiguous {
+        /// The file.
+        place: String,
+        /// What it could be.
+        readings: String,
+    },
+
+    /// An input of another kind than was asked for.
+    #[error("{place} is {found}, not {asked} as --kind says")]
+    OtherKind {
+        /// The file.
+        place: String,
+        /// What it is.
+        found: String,
+        /// What was asked for.
+        asked: String,
     },
 
     /// A vanilla proof that upstream's verification does not accept.
@@ -215,6 +241,15 @@ pub enum Error {
         path: String,
     },
 
+    /// A sector that cannot be made without sealing it.
+    #[error("{proof} has no synthetic sector: {reason}")]
+    NoSyntheticSector {
+        /// The registered proof.
+        proof: String,
+        /// Why not, and what to do instead.
+        reason: &'static str,
+    },
+
     /// Upstream refused something that passed all checks here.
     #[error("{doing}")]
     Upstream {
@@ -242,16 +277,19 @@ impl Error {
             Error::Malformed { .. } => "input_malformed",
             Error::SectorSizes { .. } => "sector_sizes_differ",
             Error::Unsupported { .. } => "unsupported_proof_type",
+            Error::UnknownProofType { .. } => "unknown_proof_type",
             Error::Missing { .. } => "missing_argument",
-            Error::Disagree { .. } => "argument_disagrees",
             Error::WrongIdentity { .. } => "wrong_identity",
             Error::Count { .. } => "wrong_count",
             Error::Commitment { .. } => "bad_commitment",
-            Error::FalseVanillaProof { .. } => "false_vanilla_proof",
+            Error::Ambiguous { .. } => "input_ambiguous",
+            Error::OtherKind { .. } => "input_other_kind",
+            Error::FalseVanillaProof { .. } | Error::FalseSectorProof { .. } => "false_vanilla_proof",
             Error::NoSuchPartition { .. } => "no_such_partition",
             Error::ProofLength { .. } => "proof_length",
             Error::ProofInvalid { .. } => "proof_invalid",
             Error::Unsatisfied { .. } => "unsatisfied",
+            Error::NoSyntheticSector { .. } => "no_synthetic_sector",
             Error::Upstream { .. } => "upstream",
             Error::Groth16(_) => "parameters",
         }

@@ -1,7 +1,11 @@
-//! Sector sizes and the identity of a miner.
+//! Sector sizes, the identity of a miner, and elements of Fr.
 
 use std::fmt;
 use std::str::FromStr;
+
+use filecoin_hashers::Domain;
+
+use crate::Error;
 
 /// A sector size that has circuits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,6 +93,27 @@ pub fn prover_id(miner: u64) -> [u8; 32] {
     id
 }
 
+/// r, the order of Fr, little-endian.
+const R_BYTES: [u8; 32] = [
+    0x01, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xfe, 0x5b, 0xfe, 0xff, 0x02, 0xa4, 0xbd, 0x53, 0x05,
+    0xd8, 0xa1, 0x09, 0x08, 0xd8, 0x39, 0x33, 0x48, 0x7d, 0x9d, 0x29, 0x53, 0xa7, 0xed, 0x73,
+];
+
+/// Whether 32 little-endian bytes are below r. Upstream's hash types do not look when they are decoded, and panic when
+/// they are used.
+fn is_canonical(bytes: &[u8; 32]) -> bool {
+    bytes.iter().rev().lt(R_BYTES.iter().rev())
+}
+
+/// 32 bytes as one of upstream's hash types; `name` is what they are.
+pub(crate) fn domain<D: Domain>(name: &'static str, bytes: &[u8; 32]) -> Result<D, Error> {
+    let not_in_field = || Error::Commitment { name, problem: "not an element of Fr" };
+    if !is_canonical(bytes) {
+        return Err(not_in_field());
+    }
+    D::try_from_bytes(bytes).map_err(|_| not_in_field())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +127,14 @@ mod tests {
         assert_eq!(prefix(1000, 3), [0xe8, 0x07, 0]);
         assert_eq!(prefix(u64::MAX, 11), [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0]);
         assert!(prover_id(u64::MAX)[11..].iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn canonical_means_below_the_order_of_the_field() {
+        let minus_one = (-blstrs::Scalar::from(1)).to_bytes_le();
+        assert!(is_canonical(&minus_one) && is_canonical(&[0; 32]));
+        assert!(!is_canonical(&R_BYTES) && !is_canonical(&[0xff; 32]));
+        assert_eq!(minus_one[1..], R_BYTES[1..]);
     }
 
     #[test]

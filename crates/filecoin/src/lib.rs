@@ -7,33 +7,41 @@
 //!
 //! * [`Input`] is a decoded file; [`Statement`] is a file together with what the file does not carry (the miner).
 //! * [`Statement::check`] finds in milliseconds what would otherwise show after a full proof: a wrong miner or sector,
-//!   missing challenges, false vanilla proofs.
+//!   missing challenges; [`Statement::check_vanilla_proofs`] asks upstream, too.
 //! * [`Statement::synthesize`], [`Statement::record`] and [`Statement::verify`] go through upstream's public API
 //!   (`storage-proofs-porep`), never through its process-wide parameter cache.
-//! * [`reference`] proves through unmodified bellperson: what everything else is compared with.
+//! * [`mod@reference`] proves through unmodified bellperson: what everything else is compared with.
 //! * [`ParameterSet`] names the parameter files of a circuit and their digests in upstream's manifest.
-//! * [`fixture`] makes inputs by really sealing a sector.
+//! * [`fixture`] makes inputs by really sealing a sector; [`synthetic`] makes inputs of any size without sealing.
 //!
 //! This crate knows no backend and prints nothing.
 #![forbid(unsafe_code)]
 
 mod commitment;
+mod compound;
 mod decode;
 mod error;
 pub mod fixture;
 mod identity;
-mod layout;
 mod parameters;
 mod porep;
+mod post;
 pub mod reference;
+mod registered;
+mod shape;
+mod size;
+mod snap;
 mod statement;
 pub mod store;
+pub mod synthetic;
+mod vanilla_checks;
 
-pub use commitment::{CommitmentKind, commitment_cid};
+pub use commitment::{CommitmentKind, commitment_cid, parse_commitment};
 pub use decode::{Input, MAX_INPUT_BYTES};
 pub use error::Error;
-pub use filecoin_proofs_api::RegisteredSealProof;
 pub use identity::{SectorSize, prover_id};
 pub use parameters::{FileIdentity, ParameterSet, manifest};
-pub use porep::{porep_parameter_set, record_porep};
-pub use statement::{Overrides, Statement, StatementFile};
+pub use registered::{
+    PorepApi, RegisteredProof, interactive_seal, update_of_size, window_post, winning_post,
+};
+pub use statement::{Kind, Overrides, PublicData, Statement, StatementFile, Unknown};

@@ -60,3 +60,38 @@ impl ParameterSet {
 pub fn manifest() -> Vec<FileIdentity> {
     PARAMETERS.keys().cloned().map(FileIdentity::named).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        PorepApi, RegisteredProof, SectorSize, interactive_seal, update_of_size, window_post, winning_post,
+    };
+
+    /// The names that upstream's documentation and other provers give, and that each circuit of the manifest has both
+    /// files.
+    #[test]
+    fn every_circuit_has_its_own_files_in_the_manifest() {
+        let mut names = vec![];
+        for size in SectorSize::ALL {
+            for proof in [
+                RegisteredProof::Seal(interactive_seal(size, PorepApi::V1_1)),
+                RegisteredProof::Post(winning_post(size)),
+                RegisteredProof::Post(window_post(size)),
+                RegisteredProof::Update(update_of_size(size)),
+            ] {
+                let set = proof.parameter_set().unwrap();
+                assert!(set.parameters.digest.is_some(), "{proof}: {}", set.parameters.name);
+                assert!(set.verifying_key.digest.is_some(), "{proof}: {}", set.verifying_key.name);
+                assert_eq!(set.parameters.sector_bytes, Some(size.bytes()), "{proof}");
+                names.push(set.parameters.name);
+            }
+        }
+        let of_32gib = ["sha256_hasher-82a357d2", "8-8-0-559e581f", "8-8-0-0377ded6", "8-8-0-3b7f44a9"];
+        for (name, part) in names[12..16].iter().zip(of_32gib) {
+            assert!(name.contains(part), "{name}");
+        }
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), 20);
+    }
+}

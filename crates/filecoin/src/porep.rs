@@ -1,306 +1,214 @@
-//! Proof of replication (stacked DRG): statement, checks and circuit through upstream's public API.
+//! Proof of replication (stacked DRG).
 
-use bellperson::groth16 as upstream;
-use blstrs::{Bls12, Scalar as Fr};
-use cuzk_groth16::{Blinding, Observer, Proof, VerifyingKey};
-use cuzk_r1cs::{Checked, ConstraintSystemMatrices, Synthesis};
-use filecoin_hashers::{Domain, HashFunction, Hasher};
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+use cuzk_r1cs::ConstraintSystemMatrices;
+use filecoin_hashers::{HashFunction, Hasher};
 use filecoin_proofs::constants::{
-    DefaultPieceDomain, DefaultPieceHasher, SectorShape2KiB, SectorShape8MiB, SectorShape32GiB,
-    SectorShape64GiB, SectorShape512MiB,
+    DefaultPieceHasher, SectorShape2KiB, SectorShape8MiB, SectorShape32GiB, SectorShape64GiB,
+    SectorShape512MiB,
 };
 use filecoin_proofs::parameters::setup_params;
-use filecoin_proofs::types::MerkleTreeTrait;
+use filecoin_proofs::types::{MerkleTreeTrait, PoRepConfig};
 use filecoin_proofs_api::RegisteredSealProof;
-use filecoin_proofs_api::seal::{SealCommitPhase1Output, VanillaSealProof};
+use filecoin_proofs_api::seal::VanillaSealProof;
 use rayon::prelude::*;
-use storage_proofs_core::compound_proof::{self, CompoundProof};
 use storage_proofs_core::drgraph::Graph;
-use storage_proofs_core::multi_proof::MultiProof;
 use storage_proofs_porep::stacked::{
-    self, ChallengeRequirements, StackedCircuit, StackedCompound, StackedDrg, generate_replica_id,
+    self, ChallengeRequirements, SetupParams, StackedCircuit, StackedCompound, StackedDrg,
+    generate_replica_id,
 };
 
-use crate::layout::{ChallengeLayout, Needed};
-use crate::reference::{self, ReferenceParameters, ReferenceProof};
-use crate::{Error, ParameterSet, SectorSize};
+use crate::compound::{self, Compound, Provable};
+use crate::identity::domain;
+use crate::{Error, ParameterSet, SectorSize, vanilla_checks};
 
-type Compound<Tree> = StackedCompound<Tree, DefaultPieceHasher>;
+type Scheme<Tree> = StackedDrg<'static, Tree, DefaultPieceHasher>;
 type Circuit<Tree> = StackedCircuit<Tree, DefaultPieceHasher>;
-type Drg<Tree> = StackedDrg<'static, Tree, DefaultPieceHasher>;
+type Joined<Tree> = StackedCompound<Tree, DefaultPieceHasher>;
 type Vanilla<Tree> = stacked::Proof<Tree, DefaultPieceHasher>;
 type TreeDomain<Tree> = <<Tree as MerkleTreeTrait>::Hasher as Hasher>::Domain;
-type PublicInputs<Tree> = stacked::PublicInputs<TreeDomain<Tree>, DefaultPieceDomain>;
-type PublicParams<Tree> = compound_proof::PublicParams<'static, Drg<Tree>>;
+type PieceDomain = <DefaultPieceHasher as Hasher>::Domain;
+type PublicInputs<Tree> = stacked::PublicInputs<TreeDomain<Tree>, PieceDomain>;
 
 /// A PoRep statement: a C1 output and the prover that claims it.
 #[derive(Debug)]
 pub(crate) struct Porep {
-    pub(crate) prover_id: [u8; 32],
-    pub(crate) phase1: SealCommitPhase1Output,
-    pub(crate) layouts: Vec<Vec<ChallengeLayout>>,
+    pub(crate) registered_proof: RegisteredSealProof,
+    /// The registered proof's, unless overridden.
+    pub(crate) porep_id: [u8; 32],
+    pub(crate) prover: Prover,
+    pub(crate) sector: u64,
+    pub(crate) vanilla: VanillaSealProof,
+    pub(crate) comm_r: [u8; 32],
+    pub(crate) comm_d: [u8; 32],
+    pub(crate) replica_id: [u8; 32],
+    pub(crate) seed: [u8; 32],
+    pub(crate) ticket: [u8; 32],
 }
 
-/// Calls a function of [`Sized`]'s name with the vanilla proofs, whose type depends on the tree's shape.
+/// Who proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prover {
+    /// A miner by its actor id.
+    Miner(u64),
+    /// A prover id as it is hashed.
+    Id([u8; 32]),
+}
+
+impl Prover {
+    pub(crate) fn id(&self) -> [u8; 32] {
+        match self {
+            Prover::Miner(miner) => crate::prover_id(*miner),
+            Prover::Id(id) => *id,
+        }
+    }
+}
+
+impl std::fmt::Display for Prover {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Prover::Miner(miner) => write!(formatter, "miner {miner}"),
+            Prover::Id(id) => write!(formatter, "prover id {}", hex::encode(id)),
+        }
+    }
+}
+
+/// Calls a generic function with the vanilla proofs, whose type depends on the tree's shape.
 macro_rules! with_vanilla {
-    ($porep:expr, $method:ident($($argument:expr),*)) => {
-        match &$porep.phase1.vanilla_proofs {
-            VanillaSealProof::StackedDrg2KiBV1(proofs) => {
-                $porep.typed::<SectorShape2KiB>(proofs)?.$method($($argument),*)
+    ($vanilla:expr, $proofs:ident: $tree:ident => $call:expr) => {
+        match $vanilla {
+            VanillaSealProof::StackedDrg2KiBV1($proofs) => {
+                type $tree = SectorShape2KiB;
+                $call
             }
-            VanillaSealProof::StackedDrg8MiBV1(proofs) => {
-                $porep.typed::<SectorShape8MiB>(proofs)?.$method($($argument),*)
+            VanillaSealProof::StackedDrg8MiBV1($proofs) => {
+                type $tree = SectorShape8MiB;
+                $call
             }
-            VanillaSealProof::StackedDrg512MiBV1(proofs) => {
-                $porep.typed::<SectorShape512MiB>(proofs)?.$method($($argument),*)
+            VanillaSealProof::StackedDrg512MiBV1($proofs) => {
+                type $tree = SectorShape512MiB;
+                $call
             }
-            VanillaSealProof::StackedDrg32GiBV1(proofs) => {
-                $porep.typed::<SectorShape32GiB>(proofs)?.$method($($argument),*)
+            VanillaSealProof::StackedDrg32GiBV1($proofs) => {
+                type $tree = SectorShape32GiB;
+                $call
             }
-            VanillaSealProof::StackedDrg64GiBV1(proofs) => {
-                $porep.typed::<SectorShape64GiB>(proofs)?.$method($($argument),*)
+            VanillaSealProof::StackedDrg64GiBV1($proofs) => {
+                type $tree = SectorShape64GiB;
+                $call
             }
         }
     };
 }
 
+/// The size that the variant's name says.
+pub(crate) fn vanilla_size(vanilla: &VanillaSealProof) -> SectorSize {
+    match vanilla {
+        VanillaSealProof::StackedDrg2KiBV1(_) => SectorSize::KiB2,
+        VanillaSealProof::StackedDrg8MiBV1(_) => SectorSize::MiB8,
+        VanillaSealProof::StackedDrg512MiBV1(_) => SectorSize::MiB512,
+        VanillaSealProof::StackedDrg32GiBV1(_) => SectorSize::GiB32,
+        VanillaSealProof::StackedDrg64GiBV1(_) => SectorSize::GiB64,
+    }
+}
+
 impl Porep {
-    pub(crate) fn replica_id(&self) -> [u8; 32] {
-        let mut bytes = [0; 32];
-        bytes.copy_from_slice(self.phase1.replica_id.as_ref());
-        bytes
+    fn config(&self) -> PoRepConfig {
+        PoRepConfig { porep_id: self.porep_id, ..self.registered_proof.as_v1_config() }
+    }
+
+    fn setup(&self) -> Result<SetupParams, Error> {
+        setup_params(&self.config()).map_err(Error::upstream("setting up the PoRep"))
+    }
+
+    pub(crate) fn partitions(&self) -> usize {
+        usize::from(self.config().partitions)
     }
 
     pub(crate) fn challenges(&self) -> Result<usize, Error> {
-        let setup = setup_params(&self.phase1.registered_proof.as_v1_config());
-        Ok(setup.map_err(Error::upstream("setting up"))?.challenges.num_challenges_per_partition())
+        Ok(self.setup()?.challenges.num_challenges_per_partition())
     }
 
     /// Recomputes the replica id, which hashes prover id, sector, ticket, comm_d and porep id.
-    pub(crate) fn check_identity(&self, miner: u64, sector: u64) -> Result<(), Error> {
+    pub(crate) fn check_identity(&self) -> Result<(), Error> {
         type AnyTree = SectorShape2KiB; // the hasher is the same for all
-        let phase1 = &self.phase1;
-        let porep_id = phase1.registered_proof.as_v1_config().porep_id;
-        let expected: TreeDomain<AnyTree> = generate_replica_id::<<AnyTree as MerkleTreeTrait>::Hasher, _>(
-            &self.prover_id,
-            sector,
-            &phase1.ticket,
-            phase1.comm_d,
-            &porep_id,
+        let comm_d: PieceDomain = domain("comm_d", &self.comm_d)?;
+        let _: TreeDomain<AnyTree> = domain("replica_id", &self.replica_id)?;
+        let expected = generate_replica_id::<<AnyTree as MerkleTreeTrait>::Hasher, _>(
+            &self.prover.id(),
+            self.sector,
+            &self.ticket,
+            comm_d,
+            &self.porep_id,
         );
-        if expected.as_ref() as &[u8] != self.replica_id() {
-            let found = hex::encode(self.replica_id());
-            let expected = hex::encode(expected.as_ref() as &[u8]);
-            return Err(Error::WrongIdentity { found, expected, miner, sector });
+        let expected: &[u8] = expected.as_ref();
+        if expected != self.replica_id {
+            return Err(Error::WrongIdentity {
+                found: hex::encode(self.replica_id),
+                expected: hex::encode(expected),
+                prover: self.prover.to_string(),
+                sector: self.sector,
+            });
         }
         Ok(())
     }
 
-    /// Compares every count in the vanilla proofs with what the circuit needs.
-    pub(crate) fn check_counts(&self, size: SectorSize, partitions: usize) -> Result<(), Error> {
-        let config = self.phase1.registered_proof.as_v1_config();
-        let setup = setup_params(&config).map_err(Error::upstream("setting up"))?;
-        let vanilla_size = match &self.phase1.vanilla_proofs {
-            VanillaSealProof::StackedDrg2KiBV1(_) => SectorSize::KiB2,
-            VanillaSealProof::StackedDrg8MiBV1(_) => SectorSize::MiB8,
-            VanillaSealProof::StackedDrg512MiBV1(_) => SectorSize::MiB512,
-            VanillaSealProof::StackedDrg32GiBV1(_) => SectorSize::GiB32,
-            VanillaSealProof::StackedDrg64GiBV1(_) => SectorSize::GiB64,
-        };
-        if vanilla_size != size {
-            let registered_proof = format!("{:?}", self.phase1.registered_proof);
-            return Err(Error::SectorSizes { outer: vanilla_size.bytes(), registered_proof, inner: size });
+    /// Every count and field element, and what upstream does not notice ([`vanilla_checks`]); then the vanilla proofs
+    /// may be handed to upstream.
+    pub(crate) fn check_counts(&self) -> Result<(), Error> {
+        let size = porep_size(self.registered_proof)?;
+        if vanilla_size(&self.vanilla) != size {
+            let registered_proof = format!("{:?}", self.registered_proof);
+            let outer = vanilla_size(&self.vanilla).bytes();
+            return Err(Error::SectorSizes { outer, registered_proof, inner: size });
         }
-        let count = |place: String, what, found, expected| {
-            if found == expected { Ok(()) } else { Err(Error::Count { place, what, found, expected }) }
-        };
-        count("the vanilla proofs".to_owned(), "partitions", self.layouts.len(), partitions)?;
-        let needed = Needed { size, layers: setup.num_layers };
-        let challenges = setup.challenges.num_challenges_per_partition();
-        for (k, partition) in self.layouts.iter().enumerate() {
-            count(format!("partition {k}"), "challenges", partition.len(), challenges)?;
-            for (i, challenge) in partition.iter().enumerate() {
-                challenge.check(&needed, &format!("partition {k}, challenge {i}"))?;
-            }
-        }
-        for (name, bytes) in [("comm_d", self.phase1.comm_d), ("comm_r", self.phase1.comm_r)] {
+        for (name, bytes) in [("comm_d", self.comm_d), ("comm_r", self.comm_r)] {
             if bytes == [0; 32] {
                 return Err(Error::Commitment { name, problem: "all zero, which no sector's commitment is" });
             }
         }
-        Ok(())
+        with_vanilla!(&self.vanilla, proofs: Tree => self.check_own::<Tree>(size, proofs))
     }
 
-    pub(crate) fn check_vanilla_proofs(&self) -> Result<(), Error> {
-        with_vanilla!(self, check())
-    }
-
-    pub(crate) fn synthesize(&self, partition: usize) -> Result<Synthesis, Error> {
-        with_vanilla!(self, synthesize(partition))
-    }
-
-    pub(crate) fn synthesize_checked(&self, partition: usize) -> Result<Checked, Error> {
-        with_vanilla!(self, synthesize_checked(partition))
-    }
-
-    pub(crate) fn prove_by_reference(
+    fn check_own<Tree: 'static + MerkleTreeTrait>(
         &self,
-        partition: usize,
-        parameters: &ReferenceParameters,
-        blinding: &Blinding,
-    ) -> Result<ReferenceProof, Error> {
-        with_vanilla!(self, prove_by_reference(partition, parameters, blinding))
-    }
-
-    pub(crate) fn digests_by_reference(
-        &self,
-        partition: usize,
-        parameters: &ReferenceParameters,
-        blinding: &Blinding,
-        observer: &dyn Observer,
-    ) -> Result<Proof, Error> {
-        with_vanilla!(self, digests_by_reference(partition, parameters, blinding, observer))
-    }
-
-    pub(crate) fn verify(&self, key: &VerifyingKey, proof: &[u8]) -> Result<(), Error> {
-        with_vanilla!(self, verify(key, proof))
-    }
-
-    pub(crate) fn verify_partition(
-        &self,
-        key: &VerifyingKey,
-        partition: usize,
-        proof: &Proof,
+        size: SectorSize,
+        vanilla: &[Vec<Vanilla<Tree>>],
     ) -> Result<(), Error> {
-        with_vanilla!(self, verify_partition(key, partition, proof))
+        if vanilla.len() != self.partitions() {
+            let (place, expected) = ("the vanilla proofs".to_owned(), self.partitions());
+            return Err(Error::Count { place, what: "partitions", found: vanilla.len(), expected });
+        }
+        let params = self.public_params::<Tree>()?.vanilla_params;
+        vanilla_checks::porep(size, &params, &self.public_inputs::<Tree>()?, vanilla)
     }
 
-    fn typed<'a, Tree: 'static + MerkleTreeTrait>(
+    /// What upstream's `verify_all_partitions` checks, naming what is false. After [`Porep::check_counts`].
+    pub(crate) fn check_vanilla_proofs(&self) -> Result<(), Error> {
+        with_vanilla!(&self.vanilla, proofs: Tree => self.check_partitions::<Tree>(proofs))
+    }
+
+    fn check_partitions<Tree: 'static + MerkleTreeTrait>(
         &self,
-        vanilla: &'a [Vec<Vanilla<Tree>>],
-    ) -> Result<Typed<'a, Tree>, Error> {
-        let phase1 = &self.phase1;
-        let domain = |name, result: Result<_, anyhow::Error>| {
-            result.map_err(|_| Error::Commitment { name, problem: "not an element of Fr" })
-        };
-        let tree_domain = |name, bytes: &[u8]| {
-            TreeDomain::<Tree>::try_from_bytes(bytes)
-                .map_err(|_| Error::Commitment { name, problem: "not an element of Fr" })
-        };
-        let inputs = PublicInputs::<Tree> {
-            replica_id: tree_domain("replica_id", &self.replica_id())?,
-            tau: Some(stacked::Tau {
-                comm_d: domain("comm_d", DefaultPieceDomain::try_from_bytes(&phase1.comm_d))?,
-                comm_r: tree_domain("comm_r", &phase1.comm_r)?,
-            }),
-            k: None,
-            seed: Some(phase1.seed),
-        };
-        Ok(Typed {
-            vanilla,
-            inputs,
-            params: public_params::<Tree>(phase1.registered_proof)?,
-            config: phase1.registered_proof,
-        })
-    }
-}
-
-fn public_params<Tree: 'static + MerkleTreeTrait>(
-    registered_proof: RegisteredSealProof,
-) -> Result<PublicParams<Tree>, Error> {
-    let config = registered_proof.as_v1_config();
-    let setup = || {
-        let setup = compound_proof::SetupParams {
-            vanilla_params: setup_params(&config)?,
-            partitions: Some(usize::from(config.partitions)),
-            priority: false,
-        };
-        <Compound<Tree> as CompoundProof<'_, Drg<Tree>, Circuit<Tree>>>::setup(&setup)
-    };
-    setup().map_err(Error::upstream("setting up the PoRep"))
-}
-
-/// The parameter files of a registered proof's circuit.
-pub fn porep_parameter_set(registered_proof: RegisteredSealProof) -> Result<ParameterSet, Error> {
-    let size = SectorSize::from_bytes(registered_proof.sector_size().0)
-        .ok_or_else(|| Error::Unsupported { registered_proof: format!("{registered_proof:?}") })?;
-    let circuit = registered_proof.circuit_identifier().map_err(Error::upstream("naming the circuit"))?;
-    Ok(ParameterSet::new(circuit, size))
-}
-
-/// The matrices of a registered proof's circuit, for parameter generation: upstream's blank circuit, recorded.
-pub fn record_porep(registered_proof: RegisteredSealProof) -> Result<ConstraintSystemMatrices, Error> {
-    fn blank<Tree: 'static + MerkleTreeTrait>(
-        registered_proof: RegisteredSealProof,
-    ) -> Result<ConstraintSystemMatrices, Error> {
-        let params = public_params::<Tree>(registered_proof)?;
-        let circuit = <Compound<Tree> as CompoundProof<'_, Drg<Tree>, Circuit<Tree>>>::blank_circuit(
-            &params.vanilla_params,
-        );
-        cuzk_r1cs::record(circuit).map_err(synthesis_error)
-    }
-    match SectorSize::from_bytes(registered_proof.sector_size().0) {
-        Some(SectorSize::KiB2) => blank::<SectorShape2KiB>(registered_proof),
-        Some(SectorSize::MiB8) => blank::<SectorShape8MiB>(registered_proof),
-        Some(SectorSize::MiB512) => blank::<SectorShape512MiB>(registered_proof),
-        Some(SectorSize::GiB32) => blank::<SectorShape32GiB>(registered_proof),
-        Some(SectorSize::GiB64) => blank::<SectorShape64GiB>(registered_proof),
-        None => Err(Error::Unsupported { registered_proof: format!("{registered_proof:?}") }),
-    }
-}
-
-fn synthesis_error(error: cuzk_r1cs::SynthesisError) -> Error {
-    Error::Groth16(cuzk_groth16::Error::Synthesis(error))
-}
-
-/// A PoRep statement over one shape of tree.
-struct Typed<'a, Tree: 'static + MerkleTreeTrait> {
-    vanilla: &'a [Vec<Vanilla<Tree>>],
-    inputs: PublicInputs<Tree>,
-    params: PublicParams<Tree>,
-    config: RegisteredSealProof,
-}
-
-impl<Tree: 'static + MerkleTreeTrait> Typed<'_, Tree> {
-    fn circuit(&self, partition: usize) -> Result<Circuit<Tree>, Error> {
-        let vanilla = &self.vanilla[partition];
-        <Compound<Tree> as CompoundProof<'_, Drg<Tree>, Circuit<Tree>>>::circuit(
-            &self.inputs,
-            (),
-            vanilla,
-            &self.params.vanilla_params,
-            Some(partition),
-        )
-        .map_err(Error::upstream("building the circuit"))
-    }
-
-    fn public_inputs(&self, partition: usize) -> Result<Vec<Fr>, Error> {
-        <Compound<Tree> as CompoundProof<'_, Drg<Tree>, Circuit<Tree>>>::generate_public_inputs(
-            &self.inputs,
-            &self.params.vanilla_params,
-            Some(partition),
-        )
-        .map_err(Error::upstream("computing the public inputs"))
-    }
-
-    /// What upstream's `verify_all_partitions` checks, naming what is false.
-    fn check(&self) -> Result<(), Error> {
-        let params = &self.params.vanilla_params;
-        let comm_r = self.inputs.tau.as_ref().map(|tau| tau.comm_r);
-        let challenges: Vec<(usize, usize, &Vanilla<Tree>, usize)> = self
-            .vanilla
-            .iter()
-            .enumerate()
-            .flat_map(|(k, proofs)| {
-                let nodes = self.inputs.challenges(&params.challenges, params.graph.size(), Some(k));
-                proofs.iter().zip(nodes).enumerate().map(move |(i, (proof, node))| (k, i, proof, node))
+        vanilla: &[Vec<Vanilla<Tree>>],
+    ) -> Result<(), Error> {
+        let params = self.public_params::<Tree>()?.vanilla_params;
+        let inputs = self.public_inputs::<Tree>()?;
+        let comm_r = inputs.tau.as_ref().map(|tau| tau.comm_r);
+        let challenges: Vec<(usize, usize, usize)> = (0..vanilla.len())
+            .flat_map(|k| {
+                let nodes = inputs.challenges(&params.challenges, params.graph.size(), Some(k));
+                nodes.into_iter().enumerate().map(move |(i, node)| (k, i, node))
             })
             .collect();
-        challenges.par_iter().try_for_each(|&(partition, challenge, proof, node)| {
-            let roots = <Tree::Hasher as Hasher>::Function::hash2(&proof.comm_c(), &proof.comm_r_last());
-            let what = if Some(roots) != comm_r {
+        challenges.par_iter().try_for_each(|&(partition, challenge, node)| {
+            let proof = &vanilla[partition][challenge];
+            let root = <Tree::Hasher as Hasher>::Function::hash2(&proof.comm_c(), &proof.comm_r_last());
+            let what = if Some(root) != comm_r {
                 "comm_r is not the hash of its comm_c and comm_r_last"
-            } else if !proof.verify(params, &self.inputs, node, &params.graph) {
+            } else if !proof.verify(&params, &inputs, node, &params.graph) {
                 "a path, a column, a label or the encoding does not verify"
             } else {
                 return Ok(());
@@ -309,63 +217,68 @@ impl<Tree: 'static + MerkleTreeTrait> Typed<'_, Tree> {
         })
     }
 
-    fn synthesize(&self, partition: usize) -> Result<Synthesis, Error> {
-        cuzk_r1cs::evaluate(self.circuit(partition)?).map_err(synthesis_error)
-    }
-
-    fn synthesize_checked(&self, partition: usize) -> Result<Checked, Error> {
-        cuzk_r1cs::check(self.circuit(partition)?).map_err(synthesis_error)
-    }
-
-    fn prove_by_reference(
+    fn public_params<Tree: 'static + MerkleTreeTrait>(
         &self,
-        partition: usize,
-        parameters: &ReferenceParameters,
-        blinding: &Blinding,
-    ) -> Result<ReferenceProof, Error> {
-        reference::prove(self.circuit(partition)?, parameters, blinding)
+    ) -> Result<storage_proofs_core::compound_proof::PublicParams<'static, Scheme<Tree>>, Error> {
+        let partitions = Some(self.partitions());
+        compound::public_params::<Scheme<Tree>, Circuit<Tree>, Joined<Tree>>(self.setup()?, partitions)
     }
 
-    fn digests_by_reference(
+    fn public_inputs<Tree: 'static + MerkleTreeTrait>(&self) -> Result<PublicInputs<Tree>, Error> {
+        Ok(PublicInputs::<Tree> {
+            replica_id: domain("replica_id", &self.replica_id)?,
+            tau: Some(stacked::Tau {
+                comm_d: domain("comm_d", &self.comm_d)?,
+                comm_r: domain("comm_r", &self.comm_r)?,
+            }),
+            k: None,
+            seed: Some(self.seed),
+        })
+    }
+
+    pub(crate) fn provable(&self) -> Result<Box<dyn Provable + '_>, Error> {
+        with_vanilla!(&self.vanilla, proofs: Tree => self.compound::<Tree>(proofs))
+    }
+
+    fn compound<'a, Tree: 'static + MerkleTreeTrait>(
         &self,
-        partition: usize,
-        parameters: &ReferenceParameters,
-        blinding: &Blinding,
-        observer: &dyn Observer,
-    ) -> Result<Proof, Error> {
-        reference::prove_in_steps(self.circuit(partition)?, parameters, blinding, observer)
-    }
-
-    fn verify(&self, key: &VerifyingKey, proof: &[u8]) -> Result<(), Error> {
-        let key = prepared(key)?;
-        let invalid = |reason: String| Error::ProofInvalid { reason };
-        let proofs = MultiProof::new_from_bytes(self.params.partitions, proof, &key)
-            .map_err(|error| invalid(format!("it is not made of points: {error:#}")))?;
-        let requirements =
-            ChallengeRequirements { minimum_challenges: self.config.as_v1_config().minimum_challenges() };
-        let verified = <Compound<Tree> as CompoundProof<'_, Drg<Tree>, Circuit<Tree>>>::verify(
-            &self.params,
-            &self.inputs,
-            &proofs,
-            &requirements,
-        )
-        .map_err(|error| invalid(format!("{error:#}")))?;
-        if verified { Ok(()) } else { Err(invalid("upstream's verifier says so".to_owned())) }
-    }
-
-    fn verify_partition(&self, key: &VerifyingKey, partition: usize, proof: &Proof) -> Result<(), Error> {
-        let invalid =
-            |reason: String| Error::ProofInvalid { reason: format!("partition {partition}: {reason}") };
-        let proof = upstream::Proof::<Bls12>::read(&proof.to_bytes()[..])
-            .map_err(|error| invalid(format!("it is not made of points: {error}")))?;
-        let verified = upstream::verify_proof(&prepared(key)?, &proof, &self.public_inputs(partition)?)
-            .map_err(|error| invalid(error.to_string()))?;
-        if verified { Ok(()) } else { Err(invalid("upstream's verifier says so".to_owned())) }
+        vanilla: &'a [Vec<Vanilla<Tree>>],
+    ) -> Result<Box<dyn Provable + 'a>, Error> {
+        Ok(Box::new(Compound::<Scheme<Tree>, Circuit<Tree>, Joined<Tree>> {
+            params: self.public_params::<Tree>()?,
+            inputs: self.public_inputs::<Tree>()?,
+            requirements: ChallengeRequirements { minimum_challenges: self.config().minimum_challenges() },
+            vanilla: Cow::Borrowed(vanilla),
+            circuit: PhantomData,
+        }))
     }
 }
 
-fn prepared(key: &VerifyingKey) -> Result<upstream::PreparedVerifyingKey<Bls12>, Error> {
-    let key = upstream::VerifyingKey::<Bls12>::read(&key.to_bytes()[..])
-        .map_err(|error| Error::Upstream { doing: "reading the verifying key", source: error.into() })?;
-    Ok(upstream::prepare_verifying_key(&key))
+/// The sector size of a registered proof.
+pub(crate) fn porep_size(registered_proof: RegisteredSealProof) -> Result<SectorSize, Error> {
+    SectorSize::from_bytes(registered_proof.sector_size().0)
+        .ok_or_else(|| Error::Unsupported { registered_proof: format!("{registered_proof:?}") })
+}
+
+/// The parameter files of a registered proof's circuit.
+pub(crate) fn parameter_set(registered_proof: RegisteredSealProof) -> Result<ParameterSet, Error> {
+    let circuit = registered_proof.circuit_identifier().map_err(Error::upstream("naming the circuit"))?;
+    Ok(ParameterSet::new(circuit, porep_size(registered_proof)?))
+}
+
+/// The matrices of a registered proof's circuit.
+pub(crate) fn record(registered_proof: RegisteredSealProof) -> Result<ConstraintSystemMatrices, Error> {
+    fn blank<Tree: 'static + MerkleTreeTrait>(
+        config: &PoRepConfig,
+    ) -> Result<ConstraintSystemMatrices, Error> {
+        let setup = setup_params(config).map_err(Error::upstream("setting up the PoRep"))?;
+        let params = compound::public_params::<Scheme<Tree>, Circuit<Tree>, Joined<Tree>>(setup, None)?;
+        compound::record_blank::<Scheme<Tree>, Circuit<Tree>, Joined<Tree>>(&params.vanilla_params)
+    }
+    let config = registered_proof.as_v1_config();
+    match porep_size(registered_proof)? {
+        SectorSize::KiB2 | SectorSize::MiB8 | SectorSize::MiB512 => blank::<SectorShape2KiB>(&config),
+        SectorSize::GiB32 => blank::<SectorShape32GiB>(&config),
+        SectorSize::GiB64 => blank::<SectorShape64GiB>(&config),
+    }
 }

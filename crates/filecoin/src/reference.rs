@@ -2,8 +2,8 @@
 //!
 //! [`prove`] is upstream's `create_proof`. It keeps its intermediate values to itself, so [`prove_in_steps`] computes
 //! the same proof once more over upstream's public pieces (`domain`, `multiexp`, `LinearCombination::eval`), in the
-//! order of its native prover, and reports the digest of each step. Nothing of ours takes part but the assembly, and a
-//! caller compares the two proofs.
+//! order of its native prover, and reports the digest of each step. Of ours, only the walk (which hands upstream's linear
+//! combinations on as they are) and the assembly take part, and a caller compares the two proofs.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bellpepper_core::{Circuit, ConstraintSystem, Index, LinearCombination, SynthesisError, Variable};
+use bellpepper_core::{Circuit, SynthesisError};
 use bellperson::domain::EvaluationDomain;
 use bellperson::gpu::{LockedFftKernel, LockedMultiexpKernel};
 use bellperson::groth16::{self as upstream, ParameterSource};
@@ -21,6 +21,7 @@ use cuzk_groth16::{
     Blinding, MsmResults, Observer, Phase, Proof, Step, VerifyingKey, assemble, digest_g1, digest_g2,
     digest_scalars, timed,
 };
+use cuzk_r1cs::{Row, Sink};
 use ec_gpu_gen::multiexp_cpu::{FullDensity, QueryDensity, SourceBuilder};
 use ec_gpu_gen::threadpool::Worker;
 use ff::{Field, PrimeField};
@@ -116,11 +117,7 @@ struct Assignment {
 impl Assignment {
     fn of(circuit: impl Circuit<Fr>) -> Result<Self, SynthesisError> {
         let mut assignment = Self::default();
-        assignment.alloc_input(|| "", || Ok(Fr::ONE))?;
-        circuit.synthesize(&mut assignment)?;
-        for index in 0..assignment.inputs.len() {
-            assignment.enforce(|| "", |lc| lc + Variable(Index::Input(index)), |lc| lc, |lc| lc);
-        }
+        cuzk_r1cs::walk(circuit, &mut assignment)?;
         Ok(assignment)
     }
 
@@ -207,42 +204,25 @@ macro_rules! sum {
 sum!(sum_g1, G1Affine, G1Projective);
 sum!(sum_g2, G2Affine, G2Projective);
 
-impl ConstraintSystem<Fr> for Assignment {
-    type Root = Self;
-
-    fn alloc<F, A, AR>(&mut self, _: A, value: F) -> Result<Variable, SynthesisError>
-    where
-        F: FnOnce() -> Result<Fr, SynthesisError>,
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-    {
+impl Sink for Assignment {
+    fn alloc(&mut self, value: &mut dyn FnMut() -> Result<Fr, SynthesisError>) -> Result<(), SynthesisError> {
         self.aux.push(value()?);
         self.a_aux_density.add_element();
         self.b_aux_density.add_element();
-        Ok(Variable(Index::Aux(self.aux.len() - 1)))
+        Ok(())
     }
 
-    fn alloc_input<F, A, AR>(&mut self, _: A, value: F) -> Result<Variable, SynthesisError>
-    where
-        F: FnOnce() -> Result<Fr, SynthesisError>,
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-    {
+    fn alloc_input(
+        &mut self,
+        value: &mut dyn FnMut() -> Result<Fr, SynthesisError>,
+    ) -> Result<(), SynthesisError> {
         self.inputs.push(value()?);
         self.b_input_density.add_element();
-        Ok(Variable(Index::Input(self.inputs.len() - 1)))
+        Ok(())
     }
 
-    fn enforce<A, AR, LA, LB, LC>(&mut self, _: A, a: LA, b: LB, c: LC)
-    where
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-        LA: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-        LB: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-        LC: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-    {
-        let [a, b, c] =
-            [a(LinearCombination::zero()), b(LinearCombination::zero()), c(LinearCombination::zero())];
+    fn enforce(&mut self, row: &mut dyn Row) {
+        let [a, b, c] = [row.a(), row.b(), row.c()];
         for (combination, values) in [(&a, &mut self.a), (&b, &mut self.b), (&c, &mut self.c)] {
             values.push(combination.eval(&self.inputs, &self.aux));
         }
@@ -250,18 +230,5 @@ impl ConstraintSystem<Fr> for Assignment {
         a.iter_aux().filter(|term| occurring(term.1)).for_each(|term| self.a_aux_density.inc(*term.0));
         b.iter_aux().filter(|term| occurring(term.1)).for_each(|term| self.b_aux_density.inc(*term.0));
         b.iter_inputs().filter(|term| occurring(term.1)).for_each(|term| self.b_input_density.inc(*term.0));
-    }
-
-    fn push_namespace<NR, N>(&mut self, _: N)
-    where
-        NR: Into<String>,
-        N: FnOnce() -> NR,
-    {
-    }
-
-    fn pop_namespace(&mut self) {}
-
-    fn get_root(&mut self) -> &mut Self {
-        self
     }
 }
