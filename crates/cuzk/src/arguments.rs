@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use cuzk_filecoin::fixture::PorepApi;
-use cuzk_filecoin::{Overrides, SectorSize};
+use cuzk_filecoin::{
+    CommitmentKind, Kind, MAX_INPUT_BYTES, Overrides, PorepApi, SectorSize, parse_commitment,
+};
 
 /// Proves what a Filecoin sealing pipeline leaves on disk: one command from a C1 output to a Groth16 proof that
 /// verifies.
@@ -27,7 +28,7 @@ pub(crate) enum Command {
     Verify(VerifyArguments),
     /// Show what an input says.
     Inspect(InspectArguments),
-    /// Make an input by really sealing a sector.
+    /// Make an input: by really sealing a sector, or without.
     Fixture(FixtureArguments),
     /// Find, check or generate parameter files.
     Params(ParamsArguments),
@@ -37,18 +38,64 @@ pub(crate) enum Command {
 
 /// What an input does not carry.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "What the input does not carry")]
 pub(crate) struct IdentityArguments {
-    /// The miner's actor id: 1000 for f01000. A C1 output does not carry it.
+    /// The miner's actor id: 1000 for f01000.
     #[arg(long, value_name = "ID")]
     pub(crate) miner: Option<u64>,
-    /// The sector number, where the input does not carry it, or to check the one that it carries.
+    /// The sector number, where the input does not carry it, or instead of the one that it carries.
     #[arg(long, value_name = "N")]
     pub(crate) sector: Option<u64>,
+    /// The randomness of a PoSt: 64 hexadecimal digits.
+    #[arg(long, value_name = "HEX", value_parser = bytes)]
+    pub(crate) randomness: Option<Bytes>,
+    /// The registered proof, by its number on chain or proofs-api's name [default: the input's, or the latest for its
+    /// sector size].
+    #[arg(long, value_name = "T")]
+    pub(crate) proof_type: Option<String>,
+    /// comm_r before a replica update: hexadecimal, CID, or a commdr.txt.
+    #[arg(long, value_name = "HEX|CID|FILE", value_parser = comm_r)]
+    pub(crate) comm_r_old: Option<Bytes>,
+    /// comm_r after a replica update: hexadecimal, CID, or a commdr.txt.
+    #[arg(long, value_name = "HEX|CID|FILE", value_parser = comm_r)]
+    pub(crate) comm_r_new: Option<Bytes>,
+    /// comm_d after a replica update: hexadecimal, CID, or a commdr.txt.
+    #[arg(long, value_name = "HEX|CID|FILE", value_parser = comm_d)]
+    pub(crate) comm_d_new: Option<Bytes>,
+    /// The porep id, instead of the registered proof's: 64 hexadecimal digits.
+    #[arg(long, value_name = "HEX", value_parser = bytes)]
+    pub(crate) porep_id: Option<Bytes>,
+    /// The prover id, instead of a miner's: 64 hexadecimal digits.
+    #[arg(long, value_name = "HEX", value_parser = bytes, conflicts_with = "miner")]
+    pub(crate) prover_id: Option<Bytes>,
+    /// The kind of proof, where an input can be read as more than one: porep, winning-post, window-post or snap.
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: Option<Kind>,
+    /// The largest input that is read, before and after decompression, in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = MAX_INPUT_BYTES >> 20)]
+    pub(crate) max_input: u64,
 }
 
 impl IdentityArguments {
     pub(crate) fn overrides(&self) -> Overrides {
-        Overrides { miner: self.miner, sector: self.sector }
+        let bytes = |bytes: Option<Bytes>| bytes.map(|bytes| bytes.0);
+        Overrides {
+            kind: self.kind,
+            proof_type: self.proof_type.clone(),
+            miner: self.miner,
+            prover_id: bytes(self.prover_id),
+            porep_id: bytes(self.porep_id),
+            sector: self.sector,
+            randomness: bytes(self.randomness),
+            comm_r_old: bytes(self.comm_r_old),
+            comm_r_new: bytes(self.comm_r_new),
+            comm_d_new: bytes(self.comm_d_new),
+        }
+    }
+
+    /// The largest input in bytes.
+    pub(crate) fn max_input_bytes(&self) -> u64 {
+        self.max_input.saturating_mul(1 << 20)
     }
 }
 
@@ -61,22 +108,27 @@ pub(crate) struct ParameterArguments {
     pub(crate) params: Option<PathBuf>,
     /// Use insecure test parameters of a published seed (64 hexadecimal digits; without one, the seed of the golden
     /// cases), generated when they are not there. Refused for 32 and 64 GiB.
-    #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = GOLDEN_SEED_HEX, value_parser = seed)]
-    pub(crate) test_params: Option<Seed>,
+    #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = GOLDEN_SEED_HEX, value_parser = bytes)]
+    pub(crate) test_params: Option<Bytes>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProveArguments {
-    /// A C1 output (outer or inner JSON) or a statement.json.
-    pub(crate) input: PathBuf,
+    /// C1 outputs, vanilla proofs, snark-market requests or statement.json files, also in gzip or zstd; `-` is stdin.
+    /// Several are proved one after another, with parameters loaded once for each circuit.
+    #[arg(required_unless_present = "stdin_list")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Read more inputs from stdin, a path a line, and prove each as it comes.
+    #[arg(long)]
+    pub(crate) stdin_list: bool,
     #[command(flatten)]
     pub(crate) identity: IdentityArguments,
     #[command(flatten)]
     pub(crate) parameters: ParameterArguments,
-    /// Where the proof goes; `-` is stdout [default: the input's name with the extension `proof`].
+    /// Where the proof goes; `-` is stdout [default: the input's name with the extension `proof`]. For one input.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// The form in which the proof is written.
+    /// The form in which the proof is written. `json` without -o prints a line a input on stdout and writes no file.
     #[arg(long, value_enum, default_value_t = ProofFormat::Raw)]
     pub(crate) format: ProofFormat,
     /// What computes the proof.
@@ -90,9 +142,10 @@ pub(crate) struct ProveArguments {
     pub(crate) threads: Option<u16>,
     /// Derive r and s from this seed (64 hexadecimal digits), so that the proof can be reproduced. Such a proof is not
     /// zero-knowledge.
-    #[arg(long, value_name = "HEX", value_parser = seed)]
-    pub(crate) insecure_seed: Option<Seed>,
-    /// Write a report (JSON): what was done, how long each phase took, what came of it.
+    #[arg(long, value_name = "HEX", value_parser = bytes)]
+    pub(crate) insecure_seed: Option<Bytes>,
+    /// Write a report (JSON): what was done, how long each phase took, what came of it. For several inputs, a report a
+    /// line.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     /// Put the SHA-256 of the witness, a, b, c, h and of each multi-scalar sum into the report.
@@ -104,7 +157,7 @@ pub(crate) struct ProveArguments {
     /// Do not verify the vanilla proofs first. For benchmarks.
     #[arg(long)]
     pub(crate) skip_vanilla_check: bool,
-    /// Print the report on stdout.
+    /// Print the report on stdout; for several inputs, a report a line.
     #[arg(long)]
     pub(crate) json: bool,
     /// No progress and no talk on stderr.
@@ -116,7 +169,7 @@ pub(crate) struct ProveArguments {
 pub(crate) struct VerifyArguments {
     /// The proof: 192 bytes for each partition.
     pub(crate) proof: PathBuf,
-    /// What it proves: a C1 output or a statement.json.
+    /// What it proves: any input of `prove`.
     #[arg(long, value_name = "INPUT")]
     pub(crate) statement: PathBuf,
     #[command(flatten)]
@@ -136,7 +189,7 @@ pub(crate) struct VerifyArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct InspectArguments {
-    /// A C1 output (outer or inner JSON) or a statement.json.
+    /// Any input of `prove`; `-` is stdin.
     pub(crate) input: PathBuf,
     #[command(flatten)]
     pub(crate) identity: IdentityArguments,
@@ -156,15 +209,38 @@ pub(crate) struct FixtureArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FixtureKind {
-    /// Seal a sector and write its C1 output: c1.json and statement.json.
+    /// The C1 output of a sector: c1.json and statement.json.
     Porep(PorepFixtureArguments),
+    /// The vanilla proof of a winning PoSt: vanilla.json and statement.json.
+    WinningPost(PostFixtureArguments),
+    /// The vanilla proofs of a window PoSt's partition: vanilla.json and statement.json.
+    WindowPost(PostFixtureArguments),
+    /// The vanilla proofs of a replica update: vanilla.json and statement.json.
+    Snap(SnapFixtureArguments),
+}
+
+/// How a fixture is made, and where it goes.
+#[derive(Debug, Args)]
+pub(crate) struct FixtureOutput {
+    /// The sector size. Really sealing 2KiB takes a tenth of a second, 8MiB about a minute, 512MiB (with --big) hours.
+    #[arg(long, value_name = "SIZE", default_value = "2KiB")]
+    pub(crate) sector_size: SectorSize,
+    /// Make a true statement without sealing a sector: real challenges, real graph parents and real hashes on every
+    /// opened path, made-up siblings elsewhere. Seconds at every size; said in statement.json.
+    #[arg(long)]
+    pub(crate) synthetic: bool,
+    /// Everything random follows from this number.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// The folder to write to; made if it does not exist.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct PorepFixtureArguments {
-    /// 2KiB takes a tenth of a second, 8MiB about a minute, 512MiB (with --big) hours.
-    #[arg(long, value_name = "SIZE", default_value = "2KiB")]
-    pub(crate) sector_size: SectorSize,
+    #[command(flatten)]
+    pub(crate) output: FixtureOutput,
     /// The version of interactive PoRep.
     #[arg(long, value_enum, default_value_t = ApiChoice::V1_1)]
     pub(crate) api: ApiChoice,
@@ -174,15 +250,30 @@ pub(crate) struct PorepFixtureArguments {
     /// The sector number.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) sector: u64,
-    /// Data, ticket and interactive randomness follow from this number.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// The folder to write to; made if it does not exist.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: PathBuf,
     /// Allow sizes that take hours.
     #[arg(long)]
     pub(crate) big: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PostFixtureArguments {
+    #[command(flatten)]
+    pub(crate) output: FixtureOutput,
+    /// The miner's actor id.
+    #[arg(long, value_name = "ID", default_value_t = 1000)]
+    pub(crate) miner: u64,
+    /// The number of the first sector.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) sector: u64,
+    /// Sectors of a window PoSt, at most a partition (2349 at 32GiB, 2300 at 64GiB, else 2) [default: a partition].
+    #[arg(long, value_name = "N")]
+    pub(crate) sectors: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SnapFixtureArguments {
+    #[command(flatten)]
+    pub(crate) output: FixtureOutput,
 }
 
 #[derive(Debug, Args)]
@@ -241,12 +332,15 @@ pub(crate) struct ParamsCheckArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ParamsGenerateArguments {
-    /// The sector size of the PoRep circuit.
+    /// The kind of proof: porep, winning-post, window-post or snap.
+    #[arg(long, value_name = "KIND", default_value_t = Kind::Porep)]
+    pub(crate) kind: Kind,
+    /// The sector size.
     #[arg(long, value_name = "SIZE", default_value = "2KiB")]
     pub(crate) sector_size: SectorSize,
     /// The seed of the trapdoor, 64 hexadecimal digits [default: the seed of the golden cases].
-    #[arg(long, value_name = "SEED", default_value = GOLDEN_SEED_HEX, hide_default_value = true, value_parser = seed)]
-    pub(crate) test_params: Seed,
+    #[arg(long, value_name = "SEED", default_value = GOLDEN_SEED_HEX, hide_default_value = true, value_parser = bytes)]
+    pub(crate) test_params: Bytes,
     /// Generate them even if they are there.
     #[arg(long)]
     pub(crate) force: bool,
@@ -311,15 +405,32 @@ impl From<ApiChoice> for PorepApi {
 
 /// 32 bytes, on the command line as 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seed(pub(crate) [u8; 32]);
+pub(crate) struct Bytes(pub(crate) [u8; 32]);
 
-fn seed(text: &str) -> Result<Seed, String> {
+fn bytes(text: &str) -> Result<Bytes, String> {
     let bytes = hex::decode(text).map_err(|error| format!("{error}; 64 hexadecimal digits are needed"))?;
     let found = bytes.len() * 2;
-    bytes.try_into().map(Seed).map_err(|_| format!("{found} digits; 64 hexadecimal digits are needed"))
+    bytes.try_into().map(Bytes).map_err(|_| format!("{found} digits; 64 hexadecimal digits are needed"))
 }
 
-/// [`GOLDEN_SEED`] in hexadecimal, as clap wants its defaults.
+fn comm_r(text: &str) -> Result<Bytes, String> {
+    commitment(CommitmentKind::Sealed, text)
+}
+
+fn comm_d(text: &str) -> Result<Bytes, String> {
+    commitment(CommitmentKind::Unsealed, text)
+}
+
+/// A commitment, or the name of a file that holds it.
+fn commitment(kind: CommitmentKind, text: &str) -> Result<Bytes, String> {
+    let parsed = parse_commitment(kind, text);
+    match (parsed, std::fs::read_to_string(text)) {
+        (Err(_), Ok(content)) => parse_commitment(kind, &content).map(Bytes),
+        (parsed, _) => parsed.map(Bytes),
+    }
+}
+
+/// `GOLDEN_SEED` in hexadecimal, as clap wants its defaults.
 const GOLDEN_SEED_HEX: &str = "63757a6b20676f6c64656e207465737420706172616d6574657273206e6f2e31";
 
 #[cfg(test)]
@@ -335,8 +446,8 @@ mod tests {
 
     #[test]
     fn the_default_seed_is_the_golden_one() {
-        assert_eq!(seed(GOLDEN_SEED_HEX), Ok(Seed(GOLDEN_SEED)));
-        assert_eq!(seed("00").unwrap_err(), "2 digits; 64 hexadecimal digits are needed");
-        assert!(seed("zz").is_err());
+        assert_eq!(bytes(GOLDEN_SEED_HEX), Ok(Bytes(GOLDEN_SEED)));
+        assert_eq!(bytes("00").unwrap_err(), "2 digits; 64 hexadecimal digits are needed");
+        assert!(bytes("zz").is_err());
     }
 }

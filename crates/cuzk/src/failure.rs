@@ -34,6 +34,11 @@ impl Failure {
         Failure { kind, exit_code: EXIT_ENVIRONMENT, error: error.into() }
     }
 
+    /// The same failure, of this input.
+    pub(crate) fn context(self, input: String) -> Self {
+        Failure { error: self.error.context(input), ..self }
+    }
+
     /// A command line that clap refused, in its words but without its own prefix.
     pub(crate) fn usage(error: &clap::Error) -> Self {
         let text = error.to_string();
@@ -49,9 +54,11 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        if let Error::Groth16(error) = error {
+            return error.into();
+        }
         let exit_code = match &error {
             Error::ProofInvalid { .. } => EXIT_NOT_VERIFIED,
-            Error::Groth16(_) => EXIT_ENVIRONMENT,
             _ => EXIT_REFUSED,
         };
         Failure { kind: error.kind(), exit_code, error: error.into() }
@@ -60,7 +67,11 @@ impl From<Error> for Failure {
 
 impl From<cuzk_groth16::Error> for Failure {
     fn from(error: cuzk_groth16::Error) -> Self {
-        Failure::environment("parameters", error)
+        let kind = match error {
+            cuzk_groth16::Error::InstructionsMissing { .. } => "instructions_missing",
+            _ => "parameters",
+        };
+        Failure::environment(kind, error)
     }
 }
 

@@ -7,6 +7,7 @@ mod arguments;
 mod commands;
 mod environment;
 mod failure;
+mod loaded;
 mod machine;
 mod output;
 mod progress;

@@ -61,6 +61,11 @@ pub(crate) fn json(value: &impl Serialize) -> String {
     format!("{}\n", serde_json::to_string_pretty(value).expect("reports hold strings, numbers and lists"))
 }
 
+/// A value as JSON on one line.
+pub(crate) fn json_line(value: &impl Serialize) -> String {
+    format!("{}\n", serde_json::to_string(value).expect("reports hold strings, numbers and lists"))
+}
+
 /// Prints data on stdout.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_bytes(text.as_bytes())

@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use crate::failure::Failure;
 use cuzk_groth16::{Digest, Observer, Phase, Step};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -34,6 +35,12 @@ impl Progress {
             // `println` of a hidden bar prints nothing, so the line is printed around it.
             self.bar.suspend(|| eprintln!("{message}"));
         }
+    }
+
+    /// Tells of a failure that others follow, quiet or not.
+    pub(crate) fn say_failure(&self, failure: &Failure) {
+        // stderr may be closed; the exit code still tells.
+        self.bar.suspend(|| drop(failure.print(&mut std::io::stderr())));
     }
 
     /// Says something that the next message replaces.

@@ -1,5 +1,6 @@
-//! Proving the partitions of one statement, one after the other, through whatever was chosen.
+//! Proving partitions of one circuit, one after the other, through whatever was chosen.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::anyhow;
@@ -18,7 +19,7 @@ pub(crate) enum WitnessCheck {
     EveryConstraint,
 }
 
-/// A way to prove the partitions of one statement; parameters are loaded for the first of them.
+/// A way to prove the partitions of one circuit; parameters are loaded for the first of them.
 pub(crate) trait Prover {
     /// The proof of a partition, and the time in ms that it took once the parameters were loaded. `around` hears of
     /// what is done once for all partitions.
@@ -33,12 +34,12 @@ pub(crate) trait Prover {
 }
 
 /// The prover of a backend's name.
-pub(crate) fn prover<'a>(
+pub(crate) fn prover(
     backend: &str,
-    file: &'a Parameters,
+    file: Arc<Parameters>,
     tuning: Tuning,
     check: WitnessCheck,
-) -> Box<dyn Prover + 'a> {
+) -> Box<dyn Prover> {
     if backend == "reference" {
         return Box::new(ReferenceProver { file, loaded: None });
     }
@@ -46,21 +47,21 @@ pub(crate) fn prover<'a>(
 }
 
 /// Through a backend of ours.
-struct BackendProver<'a> {
+struct BackendProver {
     backend: Box<dyn Backend>,
-    file: &'a Parameters,
+    file: Arc<Parameters>,
     tuning: Tuning,
     check: WitnessCheck,
     prepared: Option<(Shape, Box<dyn Session>)>,
 }
 
 /// Through unmodified bellperson.
-struct ReferenceProver<'a> {
-    file: &'a Parameters,
+struct ReferenceProver {
+    file: Arc<Parameters>,
     loaded: Option<ReferenceParameters>,
 }
 
-impl Prover for ReferenceProver<'_> {
+impl Prover for ReferenceProver {
     fn prove(
         &mut self,
         statement: &Statement,
@@ -85,7 +86,7 @@ impl Prover for ReferenceProver<'_> {
     }
 }
 
-impl Prover for BackendProver<'_> {
+impl Prover for BackendProver {
     fn prove(
         &mut self,
         statement: &Statement,
@@ -104,7 +105,7 @@ impl Prover for BackendProver<'_> {
             Some(prepared) => prepared,
             None => {
                 let shape = Shape::of(&synthesis)?;
-                let session = self.backend.prepare(&shape, self.file, &self.tuning, around)?;
+                let session = self.backend.prepare(&shape, &self.file, &self.tuning, around)?;
                 self.prepared.insert((shape, session))
             }
         };

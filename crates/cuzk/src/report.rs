@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cuzk_filecoin::Statement;
+use cuzk_filecoin::{Error, Kind, Statement};
 use cuzk_groth16::{Step, Tuning};
 use serde::Serialize;
 
@@ -21,6 +21,7 @@ pub(crate) struct Report {
     pub(crate) machine: Machine,
     pub(crate) backend: BackendReport,
     pub(crate) tuning: BTreeMap<&'static str, &'static str>,
+    pub(crate) input: String,
     pub(crate) statement: StatementReport,
     pub(crate) parameters: ParametersReport,
     pub(crate) randomness: Randomness,
@@ -52,30 +53,27 @@ pub(crate) struct BackendReport {
 
 #[derive(Debug, Serialize)]
 pub(crate) struct StatementReport {
-    pub(crate) kind: &'static str,
+    pub(crate) kind: Kind,
     pub(crate) registered_proof: String,
     pub(crate) sector_size: u64,
-    pub(crate) miner: u64,
-    pub(crate) sector: u64,
     pub(crate) partitions: usize,
-    pub(crate) comm_r: String,
-    pub(crate) comm_d: String,
-    pub(crate) replica_id: String,
+    /// SHA-256 of everything that is proved, the same for every shape of input.
+    pub(crate) digest: String,
+    /// Identity and commitments.
+    #[serde(flatten)]
+    pub(crate) public: BTreeMap<&'static str, String>,
 }
 
 impl StatementReport {
-    pub(crate) fn of(statement: &Statement) -> Self {
-        StatementReport {
+    pub(crate) fn of(statement: &Statement) -> Result<Self, Error> {
+        Ok(StatementReport {
             kind: statement.kind(),
-            registered_proof: format!("{:?}", statement.registered_proof()),
-            sector_size: statement.sector_size().bytes(),
-            miner: statement.miner,
-            sector: statement.sector,
+            registered_proof: statement.registered_proof().to_string(),
+            sector_size: statement.sector_size()?.bytes(),
             partitions: statement.partitions(),
-            comm_r: hex::encode(statement.comm_r()),
-            comm_d: hex::encode(statement.comm_d()),
-            replica_id: hex::encode(statement.replica_id()),
-        }
+            digest: hex::encode(statement.digest()),
+            public: statement.public_data().into_iter().collect(),
+        })
     }
 }
 

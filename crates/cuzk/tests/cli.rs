@@ -26,6 +26,8 @@ fn help_texts() {
         &["inspect"],
         &["fixture"],
         &["fixture", "porep"],
+        &["fixture", "window-post"],
+        &["fixture", "snap"],
         &["params"],
         &["params", "path"],
         &["params", "list"],
@@ -67,7 +69,7 @@ fn inspect() {
         }
         let output = run(&["inspect", &c1(), "--miner", "1001", "--params", &folder, "--json"]);
         let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(json["identity_ok"], false);
+        assert!(json["checks"].as_str().unwrap().starts_with("wrong miner or sector"));
         insta::assert_json_snapshot!("inspect-json", json);
     });
 }
@@ -206,7 +208,7 @@ fn a_wrong_miner_is_refused_within_a_second_and_both_replica_ids_are_named() {
     let message = stderr(&output);
     let statement: serde_json::Value =
         serde_json::from_slice(&run(&["inspect", &c1(), "--json"]).stdout).unwrap();
-    let found = statement["replica_id"].as_str().unwrap();
+    let found = statement["public"]["replica_id"].as_str().unwrap();
     let ids =
         message.split(|c: char| !c.is_ascii_hexdigit()).filter(|word| word.len() == 64).collect::<Vec<_>>();
     assert!(ids.len() == 2 && ids[0] == found && ids[1] != found, "{message}");
@@ -229,6 +231,49 @@ fn a_truncated_parameter_file_is_named_with_both_sizes() {
         "{message}"
     );
     assert_eq!(files(folder.path()), [name]);
+}
+
+/// The other kinds and the production sizes, as far as nothing is proved: made without sealing, looked at.
+#[test]
+fn inspect_of_every_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display().to_string();
+    settings(folder.path()).bind(|| {
+        for (kind, size) in
+            [("porep", "32GiB"), ("winning-post", "32GiB"), ("window-post", "2KiB"), ("snap", "32GiB")]
+        {
+            let out = folder.path().join(kind).display().to_string();
+            let made = run(&["fixture", kind, "--synthetic", "--sector-size", size, "--out", &out]);
+            assert_eq!(exit_code(&made), 0, "{}", stderr(&made));
+            let statement = format!("{out}/statement.json");
+            let output = run(&["inspect", &statement, "--params", &path]);
+            assert_eq!((exit_code(&output), stderr(&output)), (0, String::new()));
+            insta::assert_snapshot!(format!("inspect-{kind}"), stdout(&output));
+        }
+        // Without its statement file, what the input does not carry is named.
+        let vanilla = folder.path().join("snap/vanilla.json").display().to_string();
+        insta::assert_snapshot!("inspect-unknown", stdout(&run(&["inspect", &vanilla, "--params", &path])));
+        let refused = run(&["prove", &vanilla, "-o", &format!("{path}/never.proof")]);
+        assert_eq!(exit_code(&refused), 2);
+        insta::assert_snapshot!("refused-no-commitments", stderr(&refused));
+    });
+}
+
+/// Each input is told of by itself, and the worst exit code is the program's.
+#[test]
+fn a_bad_input_does_not_stop_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display().to_string();
+    let missing = format!("{path}/missing.json");
+    let output =
+        run(&["prove", &missing, &c1(), "--miner", "1001", "--format", "json", "--params", &path, "--quiet"]);
+    assert_eq!(exit_code(&output), 2);
+    let lines: Vec<serde_json::Value> =
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<&str> = lines.iter().map(|line| line["error"]["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["input_unreadable", "wrong_identity"]);
+    assert_eq!(stderr(&output).matches("error[").count(), 2);
+    assert_eq!(files(folder.path()), Vec::<String>::new());
 }
 
 #[test]

@@ -137,3 +137,108 @@ fn a_damaged_parameter_file_is_found_before_or_while_it_is_read() {
     assert!(start.elapsed() < Duration::from_secs(2));
     assert!(!Path::new(&folder.path().join("out.proof")).exists());
 }
+
+/// Proves a statement with the golden test parameters, a seed and digests; the proof and the report.
+fn prove_seeded(statement: &str, backend: &str, folder: &Path) -> (Vec<u8>, serde_json::Value) {
+    let (proof, report) = (folder.join("seeded.proof"), folder.join("seeded.json"));
+    let output = cuzk()
+        .args(["prove", statement, "--test-params", "--backend", backend, "--digests", "--quiet"])
+        .args(["--insecure-seed", &"5a".repeat(32), "--report"])
+        .arg(&report)
+        .arg("-o")
+        .arg(&proof)
+        .output()
+        .unwrap();
+    assert_eq!(exit_code(&output), 0, "{statement} on {backend}: {}", stderr(&output));
+    (fs::read(proof).unwrap(), serde_json::from_slice(&fs::read(report).unwrap()).unwrap())
+}
+
+fn synthetic(kind: &str, seed: &str, out: &Path) -> String {
+    let folder = out.display().to_string();
+    let output = run(&["fixture", kind, "--synthetic", "--seed", seed, "--out", &folder]);
+    assert_eq!(exit_code(&output), 0, "{}", stderr(&output));
+    format!("{folder}/statement.json")
+}
+
+#[test]
+fn posts_are_proved_as_upstream_does() {
+    let folder = tempfile::tempdir().unwrap();
+    for kind in ["winning-post", "window-post"] {
+        let statement = synthetic(kind, "1", &folder.path().join(kind));
+        let (proof, report) = prove_seeded(&statement, "cpu", folder.path());
+        let (expected, reference) = prove_seeded(&statement, "reference", folder.path());
+        assert_eq!(report["partitions"][0]["digests"], reference["partitions"][0]["digests"], "{kind}");
+        assert_eq!(proof, expected, "{kind}");
+        assert_eq!(reference["backend"]["name"], "reference");
+        let proof_file = folder.path().join("seeded.proof").display().to_string();
+        let verify =
+            |statement: &str| run(&["verify", &proof_file, "--statement", statement, "--test-params"]);
+        assert_eq!(exit_code(&verify(&statement)), 0);
+        let other = synthetic(kind, "2", &folder.path().join("other"));
+        assert_eq!(exit_code(&verify(&other)), 1, "another statement's proof");
+    }
+}
+
+/// Two good inputs around a bad one: two proofs, exit code 2, and the parameters loaded once.
+#[test]
+fn several_inputs_share_their_parameters() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = ["1", "2"].map(|seed| synthetic("winning-post", seed, &folder.path().join(seed)));
+    let bad = folder.path().join("bad.json").display().to_string();
+    fs::write(&bad, "{}").unwrap();
+    let report = folder.path().join("reports").display().to_string();
+    let inputs = ["prove", &good[0], &bad, &good[1]];
+    let output = run(&[&inputs[..], &["--test-params", "--format", "json", "--report", &report]].concat());
+    assert_eq!(exit_code(&output), 2, "{}", stderr(&output));
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let lines: Vec<serde_json::Value> = stdout(&output).lines().map(json).collect();
+    let codes: Vec<u64> = lines.iter().map(|line| line["exit_code"].as_u64().unwrap()).collect();
+    assert_eq!(codes, [0, 2, 0]);
+    assert_eq!(lines[1]["error"]["kind"], "input_unknown_shape");
+    let reports: Vec<serde_json::Value> = fs::read_to_string(&report).unwrap().lines().map(json).collect();
+    let loads = reports.iter().map(|report| report["phases_ms"].get("load_parameters").is_some());
+    assert_eq!(loads.collect::<Vec<_>>(), [true, false]);
+    assert_ne!(lines[0]["proof"], lines[2]["proof"]);
+
+    // The same through stdin, where files beside the inputs get the proofs.
+    let mut child = cuzk()
+        .args(["prove", "--stdin-list", "--test-params", "--quiet"])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let list = format!("{}\n\n{}\n", good[0], good[1]);
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), list.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+    for seed in ["1", "2"] {
+        let proof = folder.path().join(seed).join("statement.proof");
+        assert_eq!(fs::metadata(proof).unwrap().len(), 192);
+    }
+}
+
+/// Whatever shape carries a statement, the proof under a seed is the same.
+#[test]
+fn every_shape_gives_the_same_proof() {
+    let folder = tempfile::tempdir().unwrap();
+    let statement = synthetic("winning-post", "3", folder.path());
+    let (expected, report) = prove_seeded(&statement, "cpu", folder.path());
+    let public = &report["statement"];
+    let vanilla = folder.path().join("vanilla.json");
+    let compressed = folder.path().join("vanilla.json.gz");
+    let gzip = std::process::Command::new("gzip").arg("-k").arg(&vanilla).status();
+    let mut shapes = vec![vanilla];
+    if gzip.is_ok_and(|status| status.success()) {
+        shapes.push(compressed);
+    }
+    for shape in shapes {
+        let output = cuzk()
+            .arg("prove")
+            .arg(&shape)
+            .args(["--miner", public["miner"].as_str().unwrap()])
+            .args(["--randomness", public["randomness"].as_str().unwrap()])
+            .args(["--test-params", "--insecure-seed", &"5a".repeat(32), "--quiet", "-o", "-"])
+            .output()
+            .unwrap();
+        assert_eq!(exit_code(&output), 0, "{}", stderr(&output));
+        assert!(output.stdout == expected, "{}", shape.display());
+    }
+}

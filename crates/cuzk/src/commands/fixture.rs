@@ -3,50 +3,118 @@
 use std::fs;
 
 use anyhow::{Context, anyhow};
-use cuzk_filecoin::SectorSize;
-use cuzk_filecoin::fixture::{PorepFixture, registered_porep};
+use cuzk_filecoin::fixture::{PorepFixture, PostFixture, SnapFixture};
+use cuzk_filecoin::{Kind, SectorSize, interactive_seal, update_of_size, window_post, winning_post};
 
-use crate::arguments::{FixtureArguments, FixtureKind, PorepFixtureArguments};
+use crate::arguments::{
+    FixtureArguments, FixtureKind, FixtureOutput, PorepFixtureArguments, PostFixtureArguments,
+    SnapFixtureArguments,
+};
 use crate::failure::Failure;
 use crate::output;
 
 pub(crate) fn run(arguments: &FixtureArguments) -> Result<(), Failure> {
     match &arguments.kind {
         FixtureKind::Porep(arguments) => porep(arguments),
+        FixtureKind::WinningPost(arguments) => post(Kind::WinningPost, arguments),
+        FixtureKind::WindowPost(arguments) => post(Kind::WindowPost, arguments),
+        FixtureKind::Snap(arguments) => snap(arguments),
     }
 }
 
 fn porep(arguments: &PorepFixtureArguments) -> Result<(), Failure> {
-    let size = arguments.sector_size;
-    if size.is_production() {
-        return Err(Failure::refused(
-            "fixture_too_big",
-            anyhow!("sealing {size} takes hours and hundreds of GiB; use 2KiB or 8MiB"),
-        ));
+    let output = &arguments.output;
+    let size = output.sector_size;
+    if !output.synthetic && size.is_production() {
+        let message =
+            anyhow!("sealing {size} takes hours and hundreds of GiB; --synthetic makes one in seconds");
+        return Err(Failure::refused("fixture_too_big", message));
     }
-    if size == SectorSize::MiB512 && !arguments.big {
-        return Err(Failure::refused(
-            "fixture_too_big",
-            anyhow!("sealing {size} takes hours; --big allows it"),
-        ));
+    if !output.synthetic && size == SectorSize::MiB512 && !arguments.big {
+        let message =
+            anyhow!("sealing {size} takes hours; --big allows it, --synthetic makes one in seconds");
+        return Err(Failure::refused("fixture_too_big", message));
     }
-    let folder = &arguments.out;
-    fs::create_dir_all(folder)
-        .with_context(|| folder.display().to_string())
-        .map_err(|error| Failure::environment("output", error))?;
     let fixture = PorepFixture {
-        registered_proof: registered_porep(size, arguments.api.into()),
+        registered_proof: interactive_seal(size, arguments.api.into()),
         miner: arguments.miner,
         sector: arguments.sector,
-        seed: arguments.seed,
+        seed: output.seed,
     };
-    fixture.write(folder)?;
+    make_folder(output)?;
+    if output.synthetic {
+        fixture.write_synthetic(&output.out)?
+    } else {
+        fixture.write(&output.out)?
+    }
+    done(
+        output,
+        &format!("{:?}, miner {}, sector {}", fixture.registered_proof, fixture.miner, fixture.sector),
+        "c1.json",
+    )
+}
+
+fn post(kind: Kind, arguments: &PostFixtureArguments) -> Result<(), Failure> {
+    let output = &arguments.output;
+    only_synthetic(output)?;
+    let (registered_proof, partition) = match kind {
+        Kind::WinningPost => (winning_post(output.sector_size), 1),
+        _ => {
+            let proof = window_post(output.sector_size);
+            (proof, proof.sector_count())
+        }
+    };
+    let sectors = arguments.sectors.unwrap_or(partition);
+    if !(1..=partition).contains(&sectors) {
+        let message =
+            anyhow!("{sectors} sectors: a partition of {registered_proof:?} holds 1 to {partition}");
+        return Err(Failure::refused("usage", message));
+    }
+    let fixture = PostFixture {
+        registered_proof,
+        miner: arguments.miner,
+        sector: arguments.sector,
+        sectors,
+        seed: output.seed,
+    };
+    make_folder(output)?;
+    fixture.write_synthetic(&output.out)?;
+    done(
+        output,
+        &format!("{registered_proof:?}, miner {}, {sectors} sector(s)", fixture.miner),
+        "vanilla.json",
+    )
+}
+
+fn snap(arguments: &SnapFixtureArguments) -> Result<(), Failure> {
+    let output = &arguments.output;
+    only_synthetic(output)?;
+    let fixture = SnapFixture { registered_proof: update_of_size(output.sector_size), seed: output.seed };
+    make_folder(output)?;
+    fixture.write_synthetic(&output.out)?;
+    done(output, &format!("{:?}", fixture.registered_proof), "vanilla.json")
+}
+
+fn only_synthetic(output: &FixtureOutput) -> Result<(), Failure> {
+    if output.synthetic {
+        return Ok(());
+    }
+    let message = anyhow!("only PoReps are really sealed in this version; say --synthetic");
+    Err(Failure::refused("usage", message))
+}
+
+fn make_folder(output: &FixtureOutput) -> Result<(), Failure> {
+    fs::create_dir_all(&output.out)
+        .with_context(|| output.out.display().to_string())
+        .map_err(|error| Failure::environment("output", error))
+}
+
+fn done(output: &FixtureOutput, what: &str, file: &str) -> Result<(), Failure> {
+    let how = if output.synthetic { "synthetic" } else { "really sealed" };
+    let path = output.out.join(file);
     output::print(&format!(
-        "{:?}, miner {}, sector {}, seed {}: really sealed; wrote {} and statement.json\n",
-        fixture.registered_proof,
-        fixture.miner,
-        fixture.sector,
-        fixture.seed,
-        folder.join("c1.json").display()
+        "{what}, seed {}: {how}; wrote {} and statement.json\n",
+        output.seed,
+        path.display()
     ))
 }

@@ -1,9 +1,12 @@
 //! `cuzk inspect`
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use cuzk_filecoin::store::{DigestMemory, FileState};
-use cuzk_filecoin::{CommitmentKind, Error, FileIdentity, Input, Statement, commitment_cid};
+use cuzk_filecoin::{
+    CommitmentKind, Error, FileIdentity, Input, Kind, PublicData, Statement, Unknown, commitment_cid,
+};
 use serde::Serialize;
 
 use crate::arguments::InspectArguments;
@@ -15,27 +18,28 @@ use crate::output;
 struct Inspection {
     schema: &'static str,
     version: u32,
-    kind: &'static str,
+    /// What the file is.
+    shape: &'static str,
+    kind: Kind,
     registered_proof: String,
     sector_size: u64,
-    miner: Option<u64>,
-    sector: Option<u64>,
-    /// `null` where the miner or sector is not known.
-    identity_ok: Option<bool>,
+    /// Identity and commitments, as far as they are known.
+    public: BTreeMap<&'static str, String>,
+    /// The same commitments as CIDs.
+    cids: BTreeMap<&'static str, String>,
+    /// What the input does not carry and the command line did not say.
+    unknown: Vec<&'static str>,
+    /// Why the cheap checks refuse it, if they do; `null` where something is unknown.
+    checks: Option<String>,
     partitions: usize,
     challenges_per_partition: usize,
     proof_bytes: usize,
-    comm_r: Commitment,
-    comm_d: Commitment,
-    replica_id: String,
+    constraints_per_partition: Option<u64>,
+    predicted_peak_bytes: Option<u64>,
     parameter_directory: String,
     parameter_files: Vec<ParameterFile>,
-}
-
-#[derive(Serialize)]
-struct Commitment {
-    hex: String,
-    cid: String,
+    #[serde(skip)]
+    order: PublicData,
 }
 
 #[derive(Serialize)]
@@ -55,17 +59,14 @@ pub(crate) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
 }
 
 fn inspect(arguments: &InspectArguments) -> Result<Inspection, Failure> {
-    let input = Input::open(&arguments.input)?;
-    let file = input.statement_file.as_ref();
-    let miner = arguments.identity.miner.or(file.map(|file| file.miner));
-    let sector = arguments.identity.sector.or(file.map(|file| file.sector)).or(input.sector);
+    let mut overrides = arguments.identity.overrides();
+    let input = Input::open(&arguments.input, overrides.kind, arguments.identity.max_input_bytes())?;
+    let shape = input.shape;
     // What is not known is shown as such; everything else needs no identity.
-    let overrides = cuzk_filecoin::Overrides { miner: miner.or(Some(0)), sector: sector.or(Some(0)) };
+    let unknown = input.unknown(&overrides);
+    unknown.iter().for_each(|unknown| unknown.fill_with_zeros(&mut overrides));
+    let unknown: Vec<&str> = unknown.into_iter().map(Unknown::name).collect();
     let statement = Statement::new(input, &overrides)?;
-    let identity_ok = match (miner, sector) {
-        (Some(_), Some(_)) => Some(identity(&statement)?),
-        _ => None,
-    };
     let set = statement.parameter_set()?;
     let directory = ParameterDirectory::find(arguments.params.as_deref());
     let memory = DigestMemory::load(&cache_directory()?);
@@ -73,33 +74,48 @@ fn inspect(arguments: &InspectArguments) -> Result<Inspection, Failure> {
         let (state, bytes) = state(&FileState::of(&directory.path, &identity, &memory));
         ParameterFile { name: identity.name, digest: identity.digest, state, bytes }
     };
-    let commitment = |kind, bytes| Commitment { hex: hex::encode(bytes), cid: commitment_cid(kind, &bytes) };
+    let mut order = statement.public_data();
+    order.retain(|(name, _)| !unknown.contains(name));
+    let checks = if unknown.is_empty() { Some(checks(&statement)?) } else { None };
     Ok(Inspection {
         schema: "cuzk-inspect",
         version: 1,
+        shape,
         kind: statement.kind(),
-        registered_proof: format!("{:?}", statement.registered_proof()),
-        sector_size: statement.sector_size().bytes(),
-        miner,
-        sector,
-        identity_ok,
+        registered_proof: statement.registered_proof().to_string(),
+        sector_size: statement.sector_size()?.bytes(),
+        public: order.iter().cloned().collect(),
+        cids: order.iter().filter_map(|(name, value)| Some((*name, cid(name, value)?))).collect(),
+        unknown,
+        checks,
         partitions: statement.partitions(),
         challenges_per_partition: statement.challenges()?,
         proof_bytes: statement.partitions() * cuzk_groth16::Proof::BYTES,
-        comm_r: commitment(CommitmentKind::Sealed, statement.comm_r()),
-        comm_d: commitment(CommitmentKind::Unsealed, statement.comm_d()),
-        replica_id: hex::encode(statement.replica_id()),
+        constraints_per_partition: statement.registered_proof().constraints(),
+        predicted_peak_bytes: statement.registered_proof().predicted_peak_bytes(),
         parameter_directory: format!("{} (set by {})", directory.path.display(), directory.set_by),
         parameter_files: vec![file(set.parameters), file(set.verifying_key)],
+        order,
     })
 }
 
-fn identity(statement: &Statement) -> Result<bool, Failure> {
-    match statement.check_identity() {
-        Ok(()) => Ok(true),
-        Err(Error::WrongIdentity { .. }) => Ok(false),
-        Err(error) => Err(error.into()),
+/// `ok`, or why the cheap checks refuse the statement.
+fn checks(statement: &Statement) -> Result<String, Failure> {
+    match statement.check() {
+        Ok(()) => Ok("ok".to_owned()),
+        Err(error @ Error::Upstream { .. }) => Err(error.into()),
+        Err(error) => Ok(error.to_string()),
     }
+}
+
+fn cid(name: &str, hexadecimal: &str) -> Option<String> {
+    let kind = match name {
+        "comm_d" | "comm_d_new" => CommitmentKind::Unsealed,
+        "comm_r" | "comm_r_old" | "comm_r_new" => CommitmentKind::Sealed,
+        _ => return None,
+    };
+    let bytes = hex::decode(hexadecimal).ok()?;
+    Some(commitment_cid(kind, &bytes.try_into().ok()?))
 }
 
 /// The state of a file as tables and JSON show it.
@@ -114,29 +130,33 @@ pub(super) fn state(state: &FileState) -> (&'static str, Option<u64>) {
 
 impl Inspection {
     fn table(&self) -> String {
-        let number =
-            |number: Option<u64>| number.map_or_else(|| "not in the input".to_owned(), |n| n.to_string());
-        let identity = match self.identity_ok {
-            Some(true) => "replica id matches",
-            Some(false) => "WRONG: the replica id is of another miner or sector",
-            None => "not checked: give --miner and --sector",
-        };
         let mut table = String::new();
         let mut line =
             |name: &str, value: &str| writeln!(table, "{name:<12} {value}").expect("writing to a string");
-        line("kind", self.kind);
+        line("input", self.shape);
+        line("kind", self.kind.name());
         line("proof type", &self.registered_proof);
         line("sector size", &format!("{} bytes", self.sector_size));
-        line("miner", &number(self.miner));
-        line("sector", &number(self.sector));
-        line("identity", identity);
-        line("partitions", &format!("{} × {} challenges", self.partitions, self.challenges_per_partition));
+        for (name, value) in &self.order {
+            line(name, value);
+            if let Some(cid) = self.cids.get(name) {
+                line("", cid);
+            }
+        }
+        self.unknown.iter().for_each(|name| line(name, "not in the input"));
+        line("checks", self.checks.as_deref().unwrap_or("not done: say what is not in the input"));
+        let each = if self.kind == Kind::WindowPost { "challenges a sector" } else { "challenges" };
+        line("partitions", &format!("{} × {} {each}", self.partitions, self.challenges_per_partition));
         line("proof", &format!("{} bytes", self.proof_bytes));
-        line("comm_r", &self.comm_r.hex);
-        line("", &self.comm_r.cid);
-        line("comm_d", &self.comm_d.hex);
-        line("", &self.comm_d.cid);
-        line("replica id", &self.replica_id);
+        if let Some(constraints) = self.constraints_per_partition {
+            line("constraints", &format!("{constraints} a partition"));
+        }
+        if let Some(bytes) = self.predicted_peak_bytes {
+            line(
+                "memory",
+                &format!("about {:.1} GiB at the peak, on cpu", bytes as f64 / (1u64 << 30) as f64),
+            );
+        }
         line("parameters", &self.parameter_directory);
         for file in &self.parameter_files {
             let bytes = file.bytes.map_or_else(String::new, |bytes| format!(", {bytes} bytes"));

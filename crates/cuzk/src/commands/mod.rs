@@ -11,19 +11,21 @@ use std::path::Path;
 
 use cuzk_cpu::CpuFixedBase;
 use cuzk_filecoin::store::{TestParameters, TestParametersNote};
-use cuzk_filecoin::{Error, Input, Overrides, Statement};
+use cuzk_filecoin::{Error, Input, Statement};
 use cuzk_r1cs::ConstraintSystemMatrices;
 
+use crate::arguments::IdentityArguments;
 use crate::failure::Failure;
 use crate::progress::Progress;
 
 /// Reads an input and joins it with what the command line says.
-fn open_statement(input: &Path, overrides: &Overrides) -> Result<Statement, Error> {
-    Statement::new(Input::open(input)?, overrides)
+fn open_statement(input: &Path, identity: &IdentityArguments) -> Result<Statement, Error> {
+    let overrides = identity.overrides();
+    Statement::new(Input::open(input, overrides.kind, identity.max_input_bytes())?, &overrides)
 }
 
 /// The test parameters, generated if they are not there.
-fn test_parameters(
+pub(crate) fn test_parameters(
     parameters: &TestParameters,
     record: impl FnOnce() -> Result<ConstraintSystemMatrices, Error>,
     progress: &Progress,
@@ -43,5 +45,5 @@ fn generate(
     progress.doing("recording the circuit".to_owned());
     let system = record()?;
     let points = progress.points("generating test parameters");
-    Ok(parameters.generate(&system, &CpuFixedBase::new(), &points)?)
+    Ok(parameters.generate(&system, &CpuFixedBase::default(), &points)?)
 }

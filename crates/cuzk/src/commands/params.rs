@@ -4,9 +4,11 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use cuzk_filecoin::fixture::{PorepApi, registered_porep};
 use cuzk_filecoin::store::{DigestMemory, FileState, TestParameters, TestParametersNote};
-use cuzk_filecoin::{FileIdentity, manifest, porep_parameter_set, record_porep};
+use cuzk_filecoin::{
+    FileIdentity, Kind, PorepApi, RegisteredProof, interactive_seal, manifest, update_of_size, window_post,
+    winning_post,
+};
 use serde::Serialize;
 
 use super::inspect::state;
@@ -185,11 +187,17 @@ fn expected_digest(path: &Path) -> Result<String, Failure> {
 }
 
 fn generate_parameters(arguments: &ParamsGenerateArguments) -> Result<(), Failure> {
-    let proof = registered_porep(arguments.sector_size, PorepApi::V1_1);
-    let set = porep_parameter_set(proof)?;
+    let size = arguments.sector_size;
+    let proof = match arguments.kind {
+        Kind::Porep => RegisteredProof::Seal(interactive_seal(size, PorepApi::V1_1)),
+        Kind::WinningPost => RegisteredProof::Post(winning_post(size)),
+        Kind::WindowPost => RegisteredProof::Post(window_post(size)),
+        Kind::Snap => RegisteredProof::Update(update_of_size(size)),
+    };
+    let set = proof.parameter_set()?;
     let parameters = TestParameters::locate(&cache_directory()?, arguments.test_params.0, set)?;
     let progress = Progress::new(arguments.quiet);
-    let record = || record_porep(proof);
+    let record = || proof.record();
     let note = if arguments.force {
         generate(&parameters, record, &progress)?
     } else {

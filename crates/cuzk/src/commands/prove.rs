@@ -1,111 +1,260 @@
 //! `cuzk prove`
 
+use std::fs::File;
+use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::anyhow;
-use cuzk_filecoin::store::{DigestMemory, TestParameters};
+use anyhow::{Context, anyhow};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use cuzk_filecoin::{Error, Statement};
-use cuzk_groth16::{Blinding, Parameters, Phase, Proof, Tuning, VerifyingKey, timed};
+use cuzk_groth16::{Blinding, Phase, Proof, Tuning, timed};
 use rand_core::OsRng;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::{open_statement, test_parameters};
-use crate::arguments::{BackendChoice, ProveArguments};
-use crate::environment::{ParameterDirectory, cache_directory};
+use super::open_statement;
+use crate::arguments::{BackendChoice, ProofFormat, ProveArguments};
 use crate::failure::{EXIT_NOT_VERIFIED, Failure};
+use crate::loaded::{Circuit, Circuits};
 use crate::machine::{Machine, peak_rss_bytes};
 use crate::output;
 use crate::progress::{Progress, Recorder, add_times, milliseconds};
-use crate::prover::{Prover, WitnessCheck, prover};
 use crate::report::{
-    BackendReport, ParametersReport, PartitionReport, ProofReport, REPORT_VERSION, Randomness, Report,
-    StatementReport, Tool, tuning,
+    BackendReport, PartitionReport, ProofReport, REPORT_VERSION, Randomness, Report, StatementReport, Tool,
+    tuning,
 };
 
 pub(crate) fn run(arguments: &ProveArguments) -> Result<(), Failure> {
-    let start = Instant::now();
-    let output = output_path(arguments)?;
-    let mut tune = Tuning::default();
-    tune.set_all(&arguments.tune)?;
-    set_threads(arguments.threads)?;
-    let progress = Progress::new(arguments.quiet);
-    let recorder = Recorder::new(&progress, String::new(), false);
-
-    let statement = timed(&recorder, Phase::Decode, || {
-        open_statement(&arguments.input, &arguments.identity.overrides())
-    })?;
-    timed(&recorder, Phase::Check, || check(&statement, arguments.skip_vanilla_check))?;
-    let backend = choose_backend(arguments.backend);
-    let parameters = find_parameters(arguments, &statement, &progress)?;
-    // The counts in the file are checked against its size before anything is computed.
-    let file = Parameters::open(Path::new(&parameters.path))?;
-    announce(arguments, &statement, &backend, &parameters, &progress);
-
-    let witness_check =
-        if arguments.check_witness { WitnessCheck::EveryConstraint } else { WitnessCheck::Skip };
-    let mut prover = prover(backend.name, &file, tune, witness_check);
-    let key = file.verifying_key();
-    let job = Job { arguments, statement: &statement, key, progress: &progress, around: &recorder };
-    let proved: Vec<Proved> = (0..statement.partitions())
-        .map(|partition| job.prove(&mut *prover, partition))
-        .collect::<Result<_, _>>()?;
-    let bytes: Vec<u8> = proved.iter().flat_map(|partition| partition.proof.to_bytes()).collect();
-    timed(&recorder, Phase::Verify, || statement.verify(key, &bytes))?;
-    timed(&recorder, Phase::Write, || {
-        output::write(&output, &output::encode_proof(&bytes, arguments.format))
-    })?;
-
-    let mut phases_ms = recorder.finish().phases;
-    proved.iter().for_each(|partition| add_times(&mut phases_ms, &partition.report.phases_ms));
-    phases_ms.insert(Phase::Total, milliseconds(start.elapsed()));
-    let report = Report {
-        schema: "cuzk-report",
-        version: REPORT_VERSION,
-        tool: Tool::HERE,
-        machine: Machine::here(),
-        backend,
-        tuning: tuning(&tune),
-        statement: StatementReport::of(&statement),
-        parameters,
-        randomness: Randomness { insecure_seed: arguments.insecure_seed.map(|seed| hex::encode(seed.0)) },
-        faults: proved.iter().map(|partition| partition.faults).sum(),
-        partitions: proved.into_iter().map(|partition| partition.report).collect(),
-        phases_ms,
-        peak_rss_bytes: peak_rss_bytes(),
-        proof: ProofReport { bytes: bytes.len(), sha256: hex::encode(Sha256::digest(&bytes)) },
-        verified: true,
-    };
-    if let Some(path) = &arguments.report {
-        output::write(path, output::json(&report).as_bytes())?;
+    let job = Job::new(arguments)?;
+    let mut results = Results::new(arguments)?;
+    let mut circuits = Circuits::new(arguments, job.backend.name, job.tuning);
+    let mut worst: Option<Failure> = None;
+    for input in inputs(arguments) {
+        let input = input?;
+        let result = job.prove(&input, &mut circuits);
+        results.add(&input, &result)?;
+        if let Err(failure) = result {
+            worst = Some(job.after(worst, failure, &input));
+        }
     }
-    if arguments.json {
-        output::print_json(&report)?;
+    worst.map_or(Ok(()), Err)
+}
+
+/// The inputs of the command line, then those of stdin's lines as they come.
+fn inputs(arguments: &ProveArguments) -> impl Iterator<Item = Result<PathBuf, Failure>> + '_ {
+    let stdin = arguments.stdin_list.then(|| std::io::stdin().lock().lines());
+    let listed =
+        stdin.into_iter().flatten().filter(|line| !line.as_ref().is_ok_and(|line| line.trim().is_empty()));
+    let listed = listed.map(|line| {
+        let line = line.context("reading the list of inputs from stdin");
+        line.map(PathBuf::from).map_err(|error| Failure::refused("input_unreadable", error))
+    });
+    arguments.inputs.iter().cloned().map(Ok).chain(listed)
+}
+
+/// What is the same for all inputs.
+struct Job<'a> {
+    arguments: &'a ProveArguments,
+    backend: BackendReport,
+    tuning: Tuning,
+    progress: Progress,
+    /// Whether results are of one input or of many.
+    many: bool,
+}
+
+/// A proved statement.
+struct Proved {
+    bytes: Vec<u8>,
+    report: Report,
+}
+
+impl<'a> Job<'a> {
+    fn new(arguments: &'a ProveArguments) -> Result<Self, Failure> {
+        let many = arguments.stdin_list || arguments.inputs.len() != 1;
+        let usage = |message| Err(Failure::refused("usage", anyhow!("{message}")));
+        match &arguments.output {
+            Some(_) if many => return usage("-o names one file; leave it away for several inputs"),
+            Some(output) if output == Path::new("-") && arguments.json => {
+                return usage("-o - and --json both want stdout");
+            }
+            None if arguments.json && arguments.format == ProofFormat::Json => {
+                return usage("--json and --format json without -o both want stdout");
+            }
+            _ => {}
+        }
+        let mut tuning = Tuning::default();
+        tuning.set_all(&arguments.tune)?;
+        set_threads(arguments.threads)?;
+        let backend = choose_backend(arguments.backend);
+        Ok(Job { arguments, backend, tuning, progress: Progress::new(arguments.quiet), many })
     }
-    progress.say(&summary(&report, &output));
-    Ok(())
+
+    /// The failure to end with. Of many inputs, each failure is told at once, and the last of the worst is kept.
+    fn after(&self, worst: Option<Failure>, failure: Failure, input: &Path) -> Failure {
+        if !self.many {
+            return failure;
+        }
+        let failure = failure.context(input.display().to_string());
+        match worst {
+            None => failure,
+            Some(worst) => {
+                let (told, kept) =
+                    if failure.exit_code >= worst.exit_code { (worst, failure) } else { (failure, worst) };
+                self.progress.say_failure(&told);
+                kept
+            }
+        }
+    }
+
+    fn prove(&self, input: &Path, circuits: &mut Circuits<'_>) -> Result<Proved, Failure> {
+        let start = Instant::now();
+        let output = self.output_path(input)?;
+        let recorder = Recorder::new(&self.progress, String::new(), false);
+        let statement = timed(&recorder, Phase::Decode, || open_statement(input, &self.arguments.identity))?;
+        timed(&recorder, Phase::Check, || check(&statement, self.arguments.skip_vanilla_check))?;
+        let circuit = circuits.of(&statement, &self.progress)?;
+        self.announce(&statement, circuit);
+
+        let proved: Vec<ProvedPartition> = (0..statement.partitions())
+            .map(|partition| self.prove_partition(&statement, partition, circuit, &recorder))
+            .collect::<Result<_, _>>()?;
+        let bytes: Vec<u8> = proved.iter().flat_map(|partition| partition.proof.to_bytes()).collect();
+        timed(&recorder, Phase::Verify, || statement.verify(circuit.verifying_key(), &bytes))?;
+        if let Some(output) = &output {
+            let encoded = output::encode_proof(&bytes, self.arguments.format);
+            timed(&recorder, Phase::Write, || output::write(output, &encoded))?;
+        }
+
+        let mut phases_ms = recorder.finish().phases;
+        proved.iter().for_each(|partition| add_times(&mut phases_ms, &partition.report.phases_ms));
+        phases_ms.insert(Phase::Total, milliseconds(start.elapsed()));
+        let seed = self.arguments.insecure_seed;
+        let report = Report {
+            schema: "cuzk-report",
+            version: REPORT_VERSION,
+            tool: Tool::HERE,
+            machine: Machine::here(),
+            backend: self.backend.clone(),
+            tuning: tuning(&self.tuning),
+            input: input.display().to_string(),
+            statement: StatementReport::of(&statement)?,
+            parameters: circuit.report.clone(),
+            randomness: Randomness { insecure_seed: seed.map(|seed| hex::encode(seed.0)) },
+            faults: proved.iter().map(|partition| partition.faults).sum(),
+            partitions: proved.into_iter().map(|partition| partition.report).collect(),
+            phases_ms,
+            peak_rss_bytes: peak_rss_bytes(),
+            proof: ProofReport { bytes: bytes.len(), sha256: hex::encode(Sha256::digest(&bytes)) },
+            verified: true,
+        };
+        self.progress.say(&summary(&report, output.as_deref()));
+        Ok(Proved { bytes, report })
+    }
+
+    /// `-o`, or the input's name with the extension `proof`; nowhere when results are lines on stdout.
+    fn output_path(&self, input: &Path) -> Result<Option<PathBuf>, Failure> {
+        let output = match &self.arguments.output {
+            Some(output) => output.clone(),
+            None if self.arguments.format == ProofFormat::Json => return Ok(None),
+            None if input == Path::new("-") => {
+                return Err(Failure::refused(
+                    "usage",
+                    anyhow!("an input from stdin has no name: say -o FILE"),
+                ));
+            }
+            None => input.with_extension("proof"),
+        };
+        if output == Path::new("-") {
+            return Ok(Some(output));
+        }
+        let folder = output.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            return Err(Failure::environment(
+                "output",
+                anyhow!("no folder {} to write to", folder.display()),
+            ));
+        }
+        if output.is_dir() {
+            return Err(Failure::environment("output", anyhow!("{} is a folder", output.display())));
+        }
+        Ok(Some(output))
+    }
+
+    fn announce(&self, statement: &Statement, circuit: &Circuit) {
+        let identity: Vec<String> =
+            statement.public_data().iter().take(2).map(|(name, value)| format!("{name} {value}")).collect();
+        self.progress.say(&format!(
+            "{}, {}: {} partition(s) on {} ({})",
+            statement.registered_proof(),
+            identity.join(", "),
+            statement.partitions(),
+            self.backend.name,
+            self.backend.why
+        ));
+        if circuit.report.test_seed.is_some() {
+            self.progress.say("note: test parameters are insecure: anybody can forge proofs for them");
+        } else if circuit.report.blake2b_512.is_none() {
+            self.progress
+                .say("note: the parameter file's digest was never checked; `cuzk params check` does it once");
+        }
+        if self.arguments.insecure_seed.is_some() {
+            self.progress.say("note: with --insecure-seed the proof is not zero-knowledge");
+        }
+    }
+
+    /// Proves a partition and verifies it; a proof that does not verify is computed once more.
+    fn prove_partition(
+        &self,
+        statement: &Statement,
+        partition: usize,
+        circuit: &mut Circuit,
+        around: &Recorder<'_>,
+    ) -> Result<ProvedPartition, Failure> {
+        match self.attempt(statement, partition, circuit, around) {
+            Err(failure) if failure.exit_code == EXIT_NOT_VERIFIED => {
+                self.progress.say(&format!("fault: {:#}; computing it again", failure.error));
+                let proved = self.attempt(statement, partition, circuit, around)?;
+                Ok(ProvedPartition { faults: 1, ..proved })
+            }
+            other => other,
+        }
+    }
+
+    fn attempt(
+        &self,
+        statement: &Statement,
+        partition: usize,
+        circuit: &mut Circuit,
+        around: &Recorder<'_>,
+    ) -> Result<ProvedPartition, Failure> {
+        let blinding = match self.arguments.insecure_seed {
+            Some(seed) => Blinding::from_insecure_seed(seed.0, partition),
+            None => Blinding::random(OsRng),
+        };
+        let label = format!("partition {} of {}: ", partition + 1, statement.partitions());
+        let recorder = Recorder::new(&self.progress, label, self.arguments.digests);
+        let (proof, prove_ms) = circuit.prover.prove(statement, partition, &blinding, &recorder, around)?;
+        timed(around, Phase::Verify, || {
+            statement.verify_partition(circuit.verifying_key(), partition, &proof)
+        })?;
+        let recorded = recorder.finish();
+        let digests = self.arguments.digests.then_some(recorded.digests);
+        let report = PartitionReport { index: partition, prove_ms, phases_ms: recorded.phases, digests };
+        Ok(ProvedPartition { proof, report, faults: 0 })
+    }
+}
+
+struct ProvedPartition {
+    proof: Proof,
+    report: PartitionReport,
+    faults: usize,
 }
 
 fn check(statement: &Statement, skip_vanilla_check: bool) -> Result<(), Error> {
-    statement.check_identity()?;
+    statement.check()?;
     if skip_vanilla_check { Ok(()) } else { statement.check_vanilla_proofs() }
-}
-
-/// `-o`, or the input's name with the extension `proof`, in the current directory's sense of the input's folder.
-fn output_path(arguments: &ProveArguments) -> Result<PathBuf, Failure> {
-    let output = arguments.output.clone().unwrap_or_else(|| arguments.input.with_extension("proof"));
-    let to_stdout = output == Path::new("-");
-    if to_stdout && arguments.json {
-        return Err(Failure::refused("usage", anyhow!("-o - and --json both want stdout")));
-    }
-    let folder = output.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    if !to_stdout && !folder.is_dir() {
-        return Err(Failure::environment("output", anyhow!("no folder {} to write to", folder.display())));
-    }
-    if output.is_dir() {
-        return Err(Failure::environment("output", anyhow!("{} is a folder", output.display())));
-    }
-    Ok(output)
 }
 
 fn set_threads(threads: Option<u16>) -> Result<(), Failure> {
@@ -122,120 +271,98 @@ fn choose_backend(choice: BackendChoice) -> BackendReport {
     BackendReport { name, why: why.to_owned() }
 }
 
-fn find_parameters(
-    arguments: &ProveArguments,
-    statement: &Statement,
-    progress: &Progress,
-) -> Result<ParametersReport, Failure> {
-    let set = statement.parameter_set()?;
-    let cache = cache_directory()?;
-    if let Some(seed) = arguments.parameters.test_params {
-        let parameters = TestParameters::locate(&cache, seed.0, set.clone())?;
-        let note = test_parameters(&parameters, || statement.record(), progress)?;
-        return Ok(ParametersReport {
-            name: note.parameters,
-            path: parameters.path().display().to_string(),
-            bytes: note.bytes,
-            test_seed: Some(note.seed),
-            blake2b_512: Some(note.blake2b_512),
-        });
-    }
-    let directory = ParameterDirectory::find(arguments.parameters.params.as_deref());
-    let path = directory.path.join(&set.parameters.name);
-    let Ok(metadata) = std::fs::metadata(&path) else {
-        return Err(directory.missing(&set.parameters.name, &set));
-    };
-    let known = DigestMemory::load(&cache).recall(&path);
-    if known.and_then(|digest| set.parameters.matches(&digest)) == Some(false) {
-        let message = anyhow!("{}: its digest is not the manifest's; fetch it again", path.display());
-        return Err(Failure::environment("parameters", message));
-    }
-    Ok(ParametersReport {
-        name: set.parameters.name,
-        path: path.display().to_string(),
-        bytes: metadata.len(),
-        test_seed: None,
-        blake2b_512: known.map(hex::encode),
-    })
-}
-
-fn announce(
-    arguments: &ProveArguments,
-    statement: &Statement,
-    backend: &BackendReport,
-    parameters: &ParametersReport,
-    progress: &Progress,
-) {
-    progress.say(&format!(
-        "{:?}, miner {}, sector {}: {} partition(s) on {} ({})",
-        statement.registered_proof(),
-        statement.miner,
-        statement.sector,
-        statement.partitions(),
-        backend.name,
-        backend.why
-    ));
-    if parameters.test_seed.is_some() {
-        progress.say("note: test parameters are insecure: anybody can forge proofs for them");
-    } else if parameters.blake2b_512.is_none() {
-        progress.say("note: the parameter file's digest was never checked; `cuzk params check` does it once");
-    }
-    if arguments.insecure_seed.is_some() {
-        progress.say("note: with --insecure-seed the proof is not zero-knowledge");
-    }
-}
-
-/// What proving a partition needs to know.
-struct Job<'a> {
+/// Where results go besides the proofs themselves.
+struct Results<'a> {
     arguments: &'a ProveArguments,
-    statement: &'a Statement,
-    key: &'a VerifyingKey,
-    progress: &'a Progress,
-    around: &'a Recorder<'a>,
+    /// The report file of several inputs, which grows a line an input.
+    reports: Option<File>,
+    many: bool,
 }
 
-struct Proved {
-    proof: Proof,
-    report: PartitionReport,
-    faults: usize,
+/// A line on stdout of `--format json`.
+#[derive(Serialize)]
+struct ResultLine<'a> {
+    input: String,
+    exit_code: u8,
+    proof: Option<String>,
+    sha256: Option<&'a str>,
+    error: Option<ErrorLine>,
 }
 
-impl Job<'_> {
-    /// Proves a partition and verifies it; a proof that does not verify is computed once more.
-    fn prove(&self, prover: &mut dyn Prover, partition: usize) -> Result<Proved, Failure> {
-        match self.attempt(prover, partition) {
-            Err(failure) if failure.exit_code == EXIT_NOT_VERIFIED => {
-                self.progress.say(&format!("fault: {:#}; computing it again", failure.error));
-                Ok(Proved { faults: 1, ..self.attempt(prover, partition)? })
-            }
-            other => other,
+#[derive(Serialize)]
+struct ErrorLine {
+    kind: &'static str,
+    message: String,
+}
+
+impl<'a> Results<'a> {
+    fn new(arguments: &'a ProveArguments) -> Result<Self, Failure> {
+        let many = arguments.stdin_list || arguments.inputs.len() != 1;
+        let create = |path: &PathBuf| {
+            File::create(path)
+                .with_context(|| path.display().to_string())
+                .map_err(|error| Failure::environment("output", error))
+        };
+        let reports = arguments.report.as_ref().filter(|_| many).map(create).transpose()?;
+        Ok(Results { arguments, reports, many })
+    }
+
+    fn add(&mut self, input: &Path, result: &Result<Proved, Failure>) -> Result<(), Failure> {
+        if let Ok(Proved { report, .. }) = result {
+            self.add_report(report)?;
+        }
+        if self.arguments.format == ProofFormat::Json && self.arguments.output.is_none() {
+            let line = ResultLine::of(input, result);
+            output::print(&output::json_line(&line))?;
+        }
+        Ok(())
+    }
+
+    fn add_report(&mut self, report: &Report) -> Result<(), Failure> {
+        let text = if self.many { output::json_line(report) } else { output::json(report) };
+        match (&mut self.reports, &self.arguments.report) {
+            (Some(file), _) => file
+                .write_all(text.as_bytes())
+                .context("writing the report")
+                .map_err(|error| Failure::environment("output", error))?,
+            (None, Some(path)) => output::write(path, text.as_bytes())?,
+            (None, None) => {}
+        }
+        if self.arguments.json { output::print(&text) } else { Ok(()) }
+    }
+}
+
+impl<'a> ResultLine<'a> {
+    fn of(input: &Path, result: &'a Result<Proved, Failure>) -> Self {
+        let input = input.display().to_string();
+        match result {
+            Ok(Proved { bytes, report }) => ResultLine {
+                input,
+                exit_code: 0,
+                proof: Some(STANDARD.encode(bytes)),
+                sha256: Some(&report.proof.sha256),
+                error: None,
+            },
+            Err(failure) => ResultLine {
+                input,
+                exit_code: failure.exit_code,
+                proof: None,
+                sha256: None,
+                error: Some(ErrorLine { kind: failure.kind, message: format!("{:#}", failure.error) }),
+            },
         }
     }
-
-    fn attempt(&self, prover: &mut dyn Prover, partition: usize) -> Result<Proved, Failure> {
-        let blinding = match self.arguments.insecure_seed {
-            Some(seed) => Blinding::from_insecure_seed(seed.0, partition),
-            None => Blinding::random(OsRng),
-        };
-        let label = format!("partition {} of {}: ", partition + 1, self.statement.partitions());
-        let recorder = Recorder::new(self.progress, label, self.arguments.digests);
-        let (proof, prove_ms) = prover.prove(self.statement, partition, &blinding, &recorder, self.around)?;
-        timed(self.around, Phase::Verify, || self.statement.verify_partition(self.key, partition, &proof))?;
-        let recorded = recorder.finish();
-        let digests = self.arguments.digests.then_some(recorded.digests);
-        let report = PartitionReport { index: partition, prove_ms, phases_ms: recorded.phases, digests };
-        Ok(Proved { proof, report, faults: 0 })
-    }
 }
 
-fn summary(report: &Report, output: &Path) -> String {
+fn summary(report: &Report, output: Option<&Path>) -> String {
     let total = report.phases_ms.get(&Phase::Total).copied().unwrap_or_default();
     let memory =
         report.peak_rss_bytes.map(|bytes| format!(", peak {:.1} GiB", bytes as f64 / (1u64 << 30) as f64));
+    let output = output.filter(|output| *output != Path::new("-"));
     format!(
         "verified; {} bytes written to {} in {:.1} s{}",
         report.proof.bytes,
-        if output == Path::new("-") { "stdout".to_owned() } else { output.display().to_string() },
+        output.map_or_else(|| "stdout".to_owned(), |output| output.display().to_string()),
         total / 1000.0,
         memory.unwrap_or_default()
     )

@@ -28,8 +28,8 @@ struct Verified {
 }
 
 pub(crate) fn run(arguments: &VerifyArguments) -> Result<(), Failure> {
-    let statement = open_statement(&arguments.statement, &arguments.identity.overrides())?;
-    statement.check_identity()?;
+    let statement = open_statement(&arguments.statement, &arguments.identity)?;
+    statement.check()?;
     let unreadable = |error| Failure::refused("proof_unreadable", error);
     let proof = read_proof(arguments).map_err(unreadable)?;
     let (key_path, key) = verifying_key(arguments, &statement)?;
@@ -39,16 +39,13 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<(), Failure> {
             schema: "cuzk-verify",
             version: 1,
             verified: true,
-            statement: StatementReport::of(&statement),
+            statement: StatementReport::of(&statement)?,
             verifying_key: key_path.display().to_string(),
         });
     }
-    output::print(&format!(
-        "verified: {:?}, miner {}, sector {}\n",
-        statement.registered_proof(),
-        statement.miner,
-        statement.sector
-    ))
+    let public: Vec<String> =
+        statement.public_data().iter().take(2).map(|(name, value)| format!("{name} {value}")).collect();
+    output::print(&format!("verified: {}, {}\n", statement.registered_proof(), public.join(", ")))
 }
 
 /// Far above the largest proof (126 partitions of non-interactive PoRep in hexadecimal are 48 KB).

@@ -1,0 +1,97 @@
+//! Circuits with their parameters: found and loaded once, however many statements use them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::anyhow;
+use cuzk_filecoin::Statement;
+use cuzk_filecoin::store::{DigestMemory, TestParameters};
+use cuzk_groth16::{Parameters, Tuning, VerifyingKey};
+
+use crate::arguments::ProveArguments;
+use crate::commands::test_parameters;
+use crate::environment::{ParameterDirectory, cache_directory};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::prover::{Prover, WitnessCheck, prover};
+use crate::report::ParametersReport;
+
+/// The circuits seen so far.
+pub(crate) struct Circuits<'a> {
+    arguments: &'a ProveArguments,
+    backend: &'static str,
+    tuning: Tuning,
+    by_name: BTreeMap<String, Circuit>,
+}
+
+/// A circuit, its parameter file, and a prover that loads it for the first proof.
+pub(crate) struct Circuit {
+    pub(crate) report: ParametersReport,
+    pub(crate) prover: Box<dyn Prover>,
+    file: Arc<Parameters>,
+}
+
+impl Circuit {
+    pub(crate) fn verifying_key(&self) -> &VerifyingKey {
+        self.file.verifying_key()
+    }
+}
+
+impl<'a> Circuits<'a> {
+    pub(crate) fn new(arguments: &'a ProveArguments, backend: &'static str, tuning: Tuning) -> Self {
+        Circuits { arguments, backend, tuning, by_name: BTreeMap::new() }
+    }
+
+    /// The circuit of a statement, with its parameter file open: the counts in it were compared with its size, nothing
+    /// else was read.
+    pub(crate) fn of(&mut self, statement: &Statement, progress: &Progress) -> Result<&mut Circuit, Failure> {
+        let name = statement.parameter_set()?.circuit;
+        if !self.by_name.contains_key(&name) {
+            let report = self.find_parameters(statement, progress)?;
+            let file = Arc::new(Parameters::open(Path::new(&report.path))?);
+            let check =
+                if self.arguments.check_witness { WitnessCheck::EveryConstraint } else { WitnessCheck::Skip };
+            let prover = prover(self.backend, file.clone(), self.tuning, check);
+            self.by_name.insert(name.clone(), Circuit { report, prover, file });
+        }
+        Ok(self.by_name.get_mut(&name).expect("inserted above"))
+    }
+
+    fn find_parameters(
+        &self,
+        statement: &Statement,
+        progress: &Progress,
+    ) -> Result<ParametersReport, Failure> {
+        let set = statement.parameter_set()?;
+        let cache = cache_directory()?;
+        if let Some(seed) = self.arguments.parameters.test_params {
+            let parameters = TestParameters::locate(&cache, seed.0, set)?;
+            let note = test_parameters(&parameters, || statement.record(), progress)?;
+            return Ok(ParametersReport {
+                name: note.parameters,
+                path: parameters.path().display().to_string(),
+                bytes: note.bytes,
+                test_seed: Some(note.seed),
+                blake2b_512: Some(note.blake2b_512),
+            });
+        }
+        let directory = ParameterDirectory::find(self.arguments.parameters.params.as_deref());
+        let path = directory.path.join(&set.parameters.name);
+        let Ok(metadata) = std::fs::metadata(&path) else {
+            return Err(directory.missing(&set.parameters.name, &set));
+        };
+        let known = DigestMemory::load(&cache).recall(&path);
+        if known.and_then(|digest| set.parameters.matches(&digest)) == Some(false) {
+            let message = anyhow!("{}: its digest is not the manifest's; fetch it again", path.display());
+            return Err(Failure::environment("parameters", message));
+        }
+        Ok(ParametersReport {
+            name: set.parameters.name,
+            path: path.display().to_string(),
+            bytes: metadata.len(),
+            test_seed: None,
+            blake2b_512: known.map(hex::encode),
+        })
+    }
+}
