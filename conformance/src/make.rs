@@ -4,9 +4,14 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
-use serde_json::Value;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::Error;
@@ -48,6 +53,36 @@ fn without_sector_size(c1: &[u8]) -> Result<Vec<u8>, Error> {
         serde_json::from_slice(c1).map_err(Error::json(Path::new(C1_FILE)))?;
     keys.remove("SectorSize").ok_or(Error::FixtureLacks("SectorSize"))?;
     serde_json::to_vec(&keys).map_err(Error::json(Path::new(C1_FILE)))
+}
+
+fn flip_bit(byte: &mut Value) {
+    *byte = json!(byte.as_u64().unwrap_or_default() ^ 1);
+}
+
+fn drop_last(list: &mut Value) {
+    list.as_array_mut().and_then(Vec::pop);
+}
+
+fn repeat_last(list: &mut Value) {
+    if let Some(list) = list.as_array_mut()
+        && let Some(last) = list.last().cloned()
+    {
+        list.push(last);
+    }
+}
+
+fn swap_commitments(phase1: &mut Value) {
+    let comm_r = phase1["comm_r"].take();
+    let comm_d = phase1["comm_d"].take();
+    (phase1["comm_r"], phase1["comm_d"]) = (comm_d, comm_r);
+}
+
+/// 300 MiB of zeros, in 300 KiB: more than the 256 MiB that a prover reads.
+fn gzip_bomb() -> Result<Vec<u8>, Error> {
+    let mut encoder = GzEncoder::new(vec![], Compression::best());
+    let zeros = vec![0; 1 << 20];
+    let written = (0..300).try_for_each(|_| encoder.write_all(&zeros)).and_then(|()| encoder.finish());
+    written.map_err(Error::io("compress", Path::new("zeros")))
 }
 
 /// Makes the suite [`SUITE`] in a golden folder, with the schema and the suite's parameters, and returns the names of
@@ -127,6 +162,9 @@ impl<'a> Valid<'a> {
         let (comment, rest) = ("A C1 output without its key SectorSize.", without_sector_size(c1)?);
         self.bad_c1("c1_missing_key", comment, &rest, "input_missing_key")?;
 
+        self.write_bad_json()?;
+        self.write_false_statements()?;
+
         let comment = "A miner other than the one that sealed: the replica id does not match.";
         self.bad_identity("wrong_miner", comment, MINER + 1, None)?;
         let comment = "A sector number other than the one in the C1 output.";
@@ -140,6 +178,119 @@ impl<'a> Valid<'a> {
         self.bad_proof("proof_truncated", comment, truncated, failure(2, "proof_length"))?;
         let (comment, extended) = ("A proof with one zero byte too many.", [proof, &[0]].concat());
         self.bad_proof("proof_extended", comment, &extended, failure(2, "proof_length"))
+    }
+
+    /// Files that no decoder may take for something else, nor need much time or memory for.
+    fn write_bad_json(&self) -> Result<(), Error> {
+        let c1 = &self.c1[..];
+        let text = std::str::from_utf8(c1).map_err(|_| Error::FixtureLacks("UTF-8"))?;
+        let twice = text.replacen("{\"SectorNum\":1,", "{\"SectorNum\":1,\"SectorNum\":1,", 1);
+        let utf16: Vec<u8> =
+            [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+        let cases: [(&str, &str, Vec<u8>, &str); 9] = [
+            ("c1_empty", "An empty file.", vec![], "input_unknown_shape"),
+            (
+                "c1_key_twice",
+                "A C1 output with the key SectorNum twice.",
+                twice.into_bytes(),
+                "input_malformed",
+            ),
+            (
+                "c1_deep_nesting",
+                "Ten thousand lists in each other, to exhaust a recursive parser's stack.",
+                [
+                    &b"{\"SectorNum\":"[..],
+                    &[b'['; 10_000],
+                    &[b']'; 10_000],
+                    b",\"Phase1Out\":\"\",\"SectorSize\":2048}",
+                ]
+                .concat(),
+                "input_malformed",
+            ),
+            (
+                "c1_bom",
+                "A C1 output behind a byte order mark.",
+                [b"\xef\xbb\xbf", c1].concat(),
+                "input_not_json",
+            ),
+            ("c1_utf16", "A C1 output in UTF-16.", utf16, "input_not_json"),
+            (
+                "c1_trailing_bytes",
+                "A C1 output with something behind it.",
+                [c1, b"{}"].concat(),
+                "input_not_json",
+            ),
+            (
+                "vanilla_huge_length",
+                "A PoSt's vanilla proof whose list of sectors promises 2^60 elements.",
+                format!("[\"{}\"]", STANDARD.encode([&[0; 40][..], &(1u64 << 60).to_le_bytes()].concat()))
+                    .into_bytes(),
+                "input_unknown_shape",
+            ),
+            (
+                "bincode_huge_length",
+                "Bincode of a C1 output whose list of partitions promises 2^60 elements.",
+                [&(1u64 << 60).to_le_bytes()[..], &[7; 100]].concat(),
+                "input_unknown_shape",
+            ),
+            (
+                "gzip_bomb",
+                "300 MiB of zeros in gzip, more than an input may have.",
+                gzip_bomb()?,
+                "input_too_large",
+            ),
+        ];
+        cases.iter().try_for_each(|(name, comment, bytes, kind)| self.bad_c1(name, comment, bytes, kind))
+    }
+
+    /// C1 outputs that decode and are false.
+    fn write_false_statements(&self) -> Result<(), Error> {
+        let challenge = "/vanilla_proofs/StackedDrg2KiBV1/0/0";
+        let pointer = |rest: &str| format!("{challenge}{rest}");
+        let sibling = pointer("/comm_r_last_proof/data/Single/path/path/0/hashes/0/0");
+        let comment = "One bit of a sibling hash on the path to comm_r_last is flipped, which upstream's own \
+                       verification does not notice.";
+        self.changed_c1("sibling_flipped", comment, &sibling, flip_bit, "false_vanilla_proof")?;
+        let label = pointer("/labeling_proofs/1/parents/36/0");
+        let comment = "One bit of a hashed parent's label is flipped.";
+        self.changed_c1("label_parent_flipped", comment, &label, flip_bit, "false_vanilla_proof")?;
+        let element = pointer("/comm_d_proofs/data/Single/path/path/0/hashes/0");
+        let comment = "A sibling hash that is not an element of the field, at which upstream panics.";
+        self.changed_c1(
+            "not_in_field",
+            comment,
+            &element,
+            |value| *value = json!(vec![255; 32]),
+            "false_vanilla_proof",
+        )?;
+        let challenges = "/vanilla_proofs/StackedDrg2KiBV1/0";
+        let comment = "The second challenge is missing.";
+        self.changed_c1("challenge_missing", comment, challenges, drop_last, "wrong_count")?;
+        let partitions = "/vanilla_proofs/StackedDrg2KiBV1";
+        let comment = "The one partition stands there twice.";
+        self.changed_c1("partition_doubled", comment, partitions, repeat_last, "wrong_count")?;
+        let comment = "comm_r and comm_d have changed places.";
+        self.changed_c1("commitments_swapped", comment, "", swap_commitments, "wrong_identity")
+    }
+
+    /// The valid C1 output with the value at a JSON pointer of its inner JSON changed.
+    fn changed_c1(
+        &self,
+        name: &str,
+        comment: &str,
+        pointer: &str,
+        change: fn(&mut Value),
+        error_kind: &str,
+    ) -> Result<(), Error> {
+        let json = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(Error::json(Path::new(C1_FILE)));
+        let lacks = || Error::FixtureLacks("Phase1Out");
+        let mut outer: Value = json(&self.c1)?;
+        let inner =
+            outer["Phase1Out"].as_str().and_then(|text| STANDARD.decode(text).ok()).ok_or_else(lacks)?;
+        let mut inner: Value = json(&inner)?;
+        change(inner.pointer_mut(pointer).ok_or_else(lacks)?);
+        outer["Phase1Out"] = STANDARD.encode(inner.to_string()).into();
+        self.bad_c1(name, comment, outer.to_string().as_bytes(), error_kind)
     }
 
     fn bad_c1(&self, name: &str, comment: &str, c1: &[u8], error_kind: &str) -> Result<(), Error> {

@@ -106,6 +106,14 @@ impl Finished {
         Some(kind)
     }
 
+    /// What the machine lacks, if that is why the child refused: instructions, or a device. Asking for them was the
+    /// row's choice, so this says nothing about the prover.
+    pub fn missing_hardware(&self) -> Option<&str> {
+        let kinds = ["instructions_missing", "device_missing"];
+        let lacking = self.exit == Exit::Code(3) && kinds.contains(&self.error_kind()?);
+        if lacking { self.error_line() } else { None }
+    }
+
     /// The exit, with what the child said last.
     pub fn describe(&self) -> String {
         let exit = match self.exit {
@@ -149,6 +157,9 @@ mod tests {
         let finished = shell("echo 'error[first]: x\nerror[second]: y\nmore talk' >&2; exit 2");
         assert_eq!((finished.exit, finished.error_kind()), (Exit::Code(2), Some("second")));
         assert_eq!(finished.describe(), "ended with exit code 2: error[second]: y");
+        assert_eq!(finished.missing_hardware(), None);
+        let lacking = shell("echo 'error[instructions_missing]: no avx512ifma' >&2; exit 3");
+        assert_eq!(lacking.missing_hardware(), Some("error[instructions_missing]: no avx512ifma"));
         assert_eq!(shell("echo 'note: error[inner]: z' >&2").error_kind(), None);
     }
 

@@ -154,6 +154,9 @@ impl Runner {
             Err(status) => return Ok(Outcome::without_run(ready.folder, status)),
         };
         let finished = prover.run(&scratch.out, &arguments)?;
+        if let Some(reason) = finished.missing_hardware() {
+            return Ok(Outcome::without_run(ready.folder, Status::skipped(reason.to_owned())));
+        }
         let (differences, cost) = judge(ready, row, &finished, &scratch)?;
         let status = match differences.is_empty() {
             true => Status::Ok,
