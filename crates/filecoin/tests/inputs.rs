@@ -237,7 +237,8 @@ fn survives(shapes: &[Shape], which: usize, damage: &Damage) -> Result<(), TestC
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10_000))]
+    // At least 2,000 for each shape.
+    #![proptest_config(ProptestConfig::with_cases(12_000))]
 
     #[test]
     fn damaged_poreps_are_refused(which: usize, damage in damage()) {
