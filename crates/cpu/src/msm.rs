@@ -198,8 +198,8 @@ const MANY: usize = 1 << 16;
 
 /// The windows with the least cost: an addition a term and window, and 2 additions a bucket.
 ///
-/// An addition among the buckets costs 1.3 times one among the points: its batches are shorter (2-core Zen 3 guest,
-/// 2026-11-29). The minimum is flat: one bit more or less costs under 4 %.
+/// An addition among the buckets is taken to cost 1.3 times one among the points, for its batches are shorter: an
+/// assumption of the model, not yet fitted to measurements.
 fn best_windows(n_terms: usize) -> Windows {
     const MAX_WINDOW_BITS: u32 = 22;
     let cost =

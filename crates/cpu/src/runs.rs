@@ -45,9 +45,10 @@ pub(crate) fn prefetch<P>(point: &P) {
 }
 
 /// Points of a task: slots and slopes of 2¹² points take 400 + 200 KB in G1 at the first level and half of that at the
-/// next. 2¹¹ and 2¹³ were within 2 % (2-core Zen 3 guest, 512 KiB of second-level cache, 2026-11-29).
+/// next, about a second-level cache. Reasoned, not yet measured against its neighbours.
 const TASK_POINTS: usize = 1 << 12;
-/// How many positions ahead points are prefetched: about 16 of 30 ns each cover a miss to memory.
+/// How many positions ahead points are prefetched: about 16 of 30 ns each cover a miss to memory. Reasoned, not yet
+/// measured against its neighbours.
 const PREFETCH_DISTANCE: usize = 16;
 
 /// Σ of the points at positions `bounds[i]..bounds[i + 1]` for each i; the bounds must ascend. An empty run gives
