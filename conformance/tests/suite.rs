@@ -32,7 +32,8 @@ impl World {
         world.write("script", include_bytes!("fake_prover.sh"));
         world.write("proof.bin", &proof);
         world.write("statement.json", b"{}\n");
-        world.write("c1.json", br#"{"SectorNum":1,"Phase1Out":"e30=","SectorSize":2048}"#);
+        // A real one: some cases change values deep inside it.
+        world.write("c1.json", include_bytes!("../../golden/porep-2kib-v1_1/valid/c1.json"));
         world.write_json(
             "report.json",
             &json!({
@@ -145,7 +146,7 @@ fn edit_json(path: &Path, edit: impl FnOnce(&mut Value)) {
 fn a_prover_that_agrees_passes_every_case() {
     let world = World::new();
     let (count, outcomes) = world.run("");
-    assert_eq!(count, Count { passed: 10, failed: 0, skipped: 0 }, "{outcomes:#?}");
+    assert_eq!(count, Count { passed: 25, failed: 0, skipped: 0 }, "{outcomes:#?}");
     assert!(count.is_success());
 }
 
@@ -265,7 +266,7 @@ fn the_program_counts_and_exits() {
     ]);
     let text = String::from_utf8(run.stdout).unwrap();
     assert!(run.status.success(), "{text}");
-    assert_eq!(text.lines().last(), Some("13 passed, 0 failed, 0 skipped"));
+    assert_eq!(text.lines().last(), Some("28 passed, 0 failed, 0 skipped"));
     for row in ["valid [cpu] ", "valid [cpu ntt=seven]", "valid [cuda] ", "valid [cuda ntt=seven]"] {
         assert!(text.contains(row), "{row}:\n{text}");
     }
@@ -281,7 +282,7 @@ fn the_program_counts_and_exits() {
     world.fault("exit 3");
     let failing = world.program(&["run", "--binary", "prover"]);
     assert_eq!(failing.status.code(), Some(1));
-    assert!(failing.stdout.ends_with(b"\n0 passed, 10 failed, 0 skipped\n"));
+    assert!(failing.stdout.ends_with(b"\n0 passed, 25 failed, 0 skipped\n"));
     assert_eq!(world.program(&["lint"]).status.code(), Some(0));
 }
 
@@ -289,7 +290,7 @@ fn the_program_counts_and_exits() {
 fn what_is_made_is_in_order_and_stays_the_same() {
     let world = World::new();
     let first = world.contents();
-    assert_eq!(case_folders(&world.golden()).unwrap().len(), 10);
+    assert_eq!(case_folders(&world.golden()).unwrap().len(), 25);
     assert_eq!(lint_text(&world), Vec::<String>::new());
     make(&world.prover(), &world.golden()).unwrap();
     assert_eq!(world.contents(), first);
