@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::partitions::PartitionList;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cuzk_filecoin::{
     CommitmentKind, Kind, MAX_INPUT_BYTES, Overrides, PorepApi, SectorSize, parse_commitment,
@@ -24,8 +25,10 @@ before proving (usage, undecodable input, wrong identity, false vanilla proof); 
 pub(crate) enum Command {
     /// Compute a proof, verify it, and write it.
     Prove(ProveArguments),
-    /// Verify a proof.
+    /// Verify a proof, or an aggregate.
     Verify(VerifyArguments),
+    /// Make one proof of the finished proofs of several PoReps.
+    Aggregate(AggregateArguments),
     /// Show what an input says.
     Inspect(InspectArguments),
     /// Make an input: by really sealing a sector, or without.
@@ -125,6 +128,13 @@ pub(crate) struct ProveArguments {
     pub(crate) identity: IdentityArguments,
     #[command(flatten)]
     pub(crate) parameters: ParameterArguments,
+    /// Only these partitions, numbered from 0: `0`, `0-4`, `0,3`. Their proofs are written one after the other.
+    #[arg(long, value_name = "LIST")]
+    pub(crate) partitions: Option<PartitionList>,
+    /// Of a non-interactive PoRep, write the proofs of all partitions one after the other instead of their aggregate,
+    /// as `cuzk aggregate` wants them.
+    #[arg(long)]
+    pub(crate) no_aggregate: bool,
     /// Where the proof goes; `-` is stdout [default: the input's name with the extension `proof`]. For one input.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -167,11 +177,14 @@ pub(crate) struct ProveArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
-    /// The proof: 192 bytes for each partition.
+    /// The proof: 192 bytes for each partition, or an aggregate. Its length tells which.
     pub(crate) proof: PathBuf,
-    /// What it proves: any input of `prove`.
-    #[arg(long, value_name = "INPUT")]
-    pub(crate) statement: PathBuf,
+    /// What it proves: any input of `prove`. Of an aggregate of several PoReps, all of them in its order.
+    #[arg(long = "statement", value_name = "INPUT", required = true, num_args = 1..)]
+    pub(crate) statements: Vec<PathBuf>,
+    /// The partitions that it proves, numbered from 0: `0`, `0-4`, `0,3` [default: all].
+    #[arg(long, value_name = "LIST")]
+    pub(crate) partitions: Option<PartitionList>,
     #[command(flatten)]
     pub(crate) identity: IdentityArguments,
     #[command(flatten)]
@@ -185,6 +198,36 @@ pub(crate) struct VerifyArguments {
     /// Print the result as JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AggregateArguments {
+    /// What is proved: inputs of `prove`, PoReps of one registered proof.
+    #[arg(required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Their plain proofs in the same order, 192 bytes for each partition [default: each input's name with the
+    /// extension `proof`].
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) proofs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) identity: IdentityArguments,
+    #[command(flatten)]
+    pub(crate) parameters: ParameterArguments,
+    /// The verifying key: a `.vk` file, or a parameter file, of which only the head is read.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vk: Option<PathBuf>,
+    /// Where the aggregate goes; `-` is stdout.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// The form of the proofs and of the aggregate.
+    #[arg(long, value_enum, default_value_t = ProofFormat::Raw)]
+    pub(crate) format: ProofFormat,
+    /// Print what was done as JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress and no talk on stderr.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]
@@ -213,7 +256,7 @@ pub(crate) enum FixtureKind {
     Porep(PorepFixtureArguments),
     /// The vanilla proof of a winning PoSt: vanilla.json and statement.json.
     WinningPost(PostFixtureArguments),
-    /// The vanilla proofs of a window PoSt's partition: vanilla.json and statement.json.
+    /// The vanilla proofs of a window PoSt's sectors: vanilla.json and statement.json.
     WindowPost(PostFixtureArguments),
     /// The vanilla proofs of a replica update: vanilla.json and statement.json.
     Snap(SnapFixtureArguments),
@@ -229,6 +272,9 @@ pub(crate) struct FixtureOutput {
     /// opened path, made-up siblings elsewhere. Seconds at every size; said in statement.json.
     #[arg(long)]
     pub(crate) synthetic: bool,
+    /// Really seal sizes that take hours.
+    #[arg(long)]
+    pub(crate) big: bool,
     /// Everything random follows from this number.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -241,7 +287,7 @@ pub(crate) struct FixtureOutput {
 pub(crate) struct PorepFixtureArguments {
     #[command(flatten)]
     pub(crate) output: FixtureOutput,
-    /// The version of interactive PoRep.
+    /// The variant of PoRep.
     #[arg(long, value_enum, default_value_t = ApiChoice::V1_1)]
     pub(crate) api: ApiChoice,
     /// The miner's actor id.
@@ -250,9 +296,6 @@ pub(crate) struct PorepFixtureArguments {
     /// The sector number.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) sector: u64,
-    /// Allow sizes that take hours.
-    #[arg(long)]
-    pub(crate) big: bool,
 }
 
 #[derive(Debug, Args)]
@@ -265,7 +308,8 @@ pub(crate) struct PostFixtureArguments {
     /// The number of the first sector.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) sector: u64,
-    /// Sectors of a window PoSt, at most a partition (2349 at 32GiB, 2300 at 64GiB, else 2) [default: a partition].
+    /// Sectors of a window PoSt; a partition holds 2349 at 32GiB, 2300 at 64GiB, else 2, and more sectors make more
+    /// partitions [default: a partition].
     #[arg(long, value_name = "N")]
     pub(crate) sectors: Option<usize>,
 }
@@ -338,6 +382,9 @@ pub(crate) struct ParamsGenerateArguments {
     /// The sector size.
     #[arg(long, value_name = "SIZE", default_value = "2KiB")]
     pub(crate) sector_size: SectorSize,
+    /// The key for aggregates instead, which serves all test sizes.
+    #[arg(long, conflicts_with = "kind")]
+    pub(crate) inner_product_key: bool,
     /// The seed of the trapdoor, 64 hexadecimal digits [default: the seed of the golden cases].
     #[arg(long, value_name = "SEED", default_value = GOLDEN_SEED_HEX, hide_default_value = true, value_parser = bytes)]
     pub(crate) test_params: Bytes,
@@ -383,15 +430,19 @@ pub(crate) enum ProofFormat {
     Json,
 }
 
-/// The version of interactive PoRep.
+/// The variant of PoRep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ApiChoice {
-    /// Registered proofs without a suffix.
+    /// Interactive: registered proofs without a suffix.
     #[value(name = "v1")]
     V1,
-    /// Registered proofs with the suffix V1_1.
+    /// Interactive: registered proofs with the suffix V1_1.
     #[value(name = "v1_1")]
     V1_1,
+    /// Registered proofs with the suffix V1_1_Feat_SyntheticPoRep. (Not to be confused with --synthetic.)
+    Synthetic,
+    /// Non-interactive: registered proofs with the suffix V1_2_Feat_NonInteractivePoRep.
+    Ni,
 }
 
 impl From<ApiChoice> for PorepApi {
@@ -399,6 +450,8 @@ impl From<ApiChoice> for PorepApi {
         match choice {
             ApiChoice::V1 => PorepApi::V1,
             ApiChoice::V1_1 => PorepApi::V1_1,
+            ApiChoice::Synthetic => PorepApi::Synthetic,
+            ApiChoice::Ni => PorepApi::NonInteractive,
         }
     }
 }

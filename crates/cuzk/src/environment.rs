@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use cuzk_filecoin::ParameterSet;
+use cuzk_filecoin::SectorSize;
 use directories::BaseDirs;
 
 use crate::failure::Failure;
@@ -31,18 +31,17 @@ impl ParameterDirectory {
     }
 
     /// The failure for a file that is not there: where it was looked for, why there, and both ways out.
-    pub(crate) fn missing(&self, name: &str, set: &ParameterSet) -> Failure {
+    pub(crate) fn missing(&self, name: &str, size: SectorSize) -> Failure {
         let directory = self.path.display();
         let set_by = self.set_by;
         let fetch = format!(
             "fetch it with `lotus fetch-params {size}`, `curio fetch-params {size}` or `paramfetch`, or say with \
-             --params where it is",
-            size = set.sector_size
+             --params where it is"
         );
-        let test = if set.sector_size.is_production() {
+        let test = if size.is_production() {
             String::new()
         } else {
-            format!("; for {} sectors, --test-params generates insecure test parameters", set.sector_size)
+            format!("; for {size} sectors, --test-params generates insecure test parameters")
         };
         let message = anyhow!("no parameter file {name} in {directory} (set by {set_by}); {fetch}{test}");
         Failure::environment("parameters_missing", message)

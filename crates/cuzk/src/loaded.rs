@@ -67,7 +67,7 @@ impl<'a> Circuits<'a> {
         let cache = cache_directory()?;
         if let Some(seed) = self.arguments.parameters.test_params {
             let parameters = TestParameters::locate(&cache, seed.0, set)?;
-            let note = test_parameters(&parameters, || statement.record(), progress)?;
+            let note = test_parameters(&parameters, statement.registered_proof(), progress)?;
             return Ok(ParametersReport {
                 name: note.parameters,
                 path: parameters.path().display().to_string(),
@@ -79,7 +79,7 @@ impl<'a> Circuits<'a> {
         let directory = ParameterDirectory::find(self.arguments.parameters.params.as_deref());
         let path = directory.path.join(&set.parameters.name);
         let Ok(metadata) = std::fs::metadata(&path) else {
-            return Err(directory.missing(&set.parameters.name, &set));
+            return Err(directory.missing(&set.parameters.name, set.sector_size));
         };
         let known = DigestMemory::load(&cache).recall(&path);
         if known.and_then(|digest| set.parameters.matches(&digest)) == Some(false) {

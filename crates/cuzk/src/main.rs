@@ -7,9 +7,11 @@ mod arguments;
 mod commands;
 mod environment;
 mod failure;
+mod inner_product;
 mod loaded;
 mod machine;
 mod output;
+mod partitions;
 mod progress;
 mod prover;
 mod report;
@@ -45,6 +47,7 @@ fn run() -> Result<(), Failure> {
     match arguments.command {
         Command::Prove(arguments) => commands::prove::run(&arguments),
         Command::Verify(arguments) => commands::verify::run(&arguments),
+        Command::Aggregate(arguments) => commands::aggregate::run(&arguments),
         Command::Inspect(arguments) => commands::inspect::run(&arguments),
         Command::Fixture(arguments) => commands::fixture::run(&arguments),
         Command::Params(arguments) => commands::params::run(&arguments),

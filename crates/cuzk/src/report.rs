@@ -32,6 +32,8 @@ pub(crate) struct Report {
     /// Proofs that did not verify and were computed again.
     pub(crate) faults: usize,
     pub(crate) proof: ProofReport,
+    /// Where the proof is an aggregate: of what, and with which key.
+    pub(crate) aggregate: Option<AggregateReport>,
     pub(crate) verified: bool,
 }
 
@@ -101,6 +103,15 @@ pub(crate) struct PartitionReport {
     pub(crate) prove_ms: f64,
     pub(crate) phases_ms: PhaseTimes,
     pub(crate) digests: Option<BTreeMap<Step, String>>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct AggregateReport {
+    /// Groth16 proofs in it.
+    pub(crate) proofs: usize,
+    /// SHA-256 of those proofs, 192 bytes each, one after the other.
+    pub(crate) proofs_sha256: String,
+    pub(crate) inner_product_key: String,
 }
 
 #[derive(Debug, Serialize)]

@@ -179,6 +179,49 @@ fn posts_are_proved_as_upstream_does() {
     }
 }
 
+/// A window PoSt of four sectors has two partitions at 2 KiB: proved together or apart, but not one for the other.
+#[test]
+fn partitions_can_be_proved_and_verified_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    let statement = format!("{out}/statement.json");
+    let fixture = run(&["fixture", "window-post", "--sectors", "4", "--out", &out]);
+    assert_eq!(exit_code(&fixture), 0, "{}", stderr(&fixture));
+    let seed = "5a".repeat(32);
+    let prove = |partitions: &[&str]| {
+        let output = cuzk()
+            .args(["prove", &statement, "--test-params", "--insecure-seed", &seed, "--quiet", "-o", "-"])
+            .args(partitions)
+            .output()
+            .unwrap();
+        assert_eq!(exit_code(&output), 0, "{}", stderr(&output));
+        output.stdout
+    };
+    let both = prove(&[]);
+    assert_eq!(both.len(), 2 * 192);
+    let second = prove(&["--partitions", "1"]);
+    assert_eq!(second, both[192..]);
+    assert_eq!(prove(&["--partitions", "1,0"]), both);
+
+    let proof = format!("{out}/proof");
+    let verify = |bytes: &[u8], partitions: &[&str]| {
+        fs::write(&proof, bytes).unwrap();
+        run(&[&["verify", &proof, "--statement", &statement, "--test-params"], partitions].concat())
+    };
+    for (bytes, partitions, expected) in [
+        (&both[..], &[][..], 0),
+        (&both[..], &["--partitions", "0-1"][..], 0),
+        (&second[..], &["--partitions", "1"][..], 0),
+        (&second[..], &["--partitions", "0"][..], 1),
+        (&[&both[192..], &both[..192]].concat()[..], &[][..], 1),
+        (&second[..], &[][..], 2),
+        (&second[..], &["--partitions", "2"][..], 2),
+    ] {
+        let output = verify(bytes, partitions);
+        assert_eq!(exit_code(&output), expected, "{partitions:?}: {}", stderr(&output));
+    }
+}
+
 /// Two good inputs around a bad one: two proofs, exit code 2, and the parameters loaded once.
 #[test]
 fn several_inputs_share_their_parameters() {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use cuzk_filecoin::{
-    PorepApi, RegisteredProof, SectorSize, interactive_seal, update_of_size, window_post, winning_post,
+    PorepApi, RegisteredProof, SectorSize, seal_of_size, update_of_size, window_post, winning_post,
 };
 use cuzk_r1cs::{ConstraintSystemMatrices, Matrix};
 
@@ -16,7 +16,7 @@ fn main() {
             RegisteredProof::Post(winning_post(size)),
             RegisteredProof::Post(window_post(size)),
             RegisteredProof::Update(update_of_size(size)),
-            RegisteredProof::Seal(interactive_seal(size, PorepApi::V1_1)),
+            RegisteredProof::Seal(seal_of_size(size, PorepApi::V1_1)),
         ];
         // At production sizes only a winning PoSt fits; the others repeat a block (a sector, a challenge).
         let fitting = if size.is_production() { 1 } else { proofs.len() };

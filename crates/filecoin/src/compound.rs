@@ -41,11 +41,14 @@ pub(crate) trait Provable {
         observer: &dyn Observer,
     ) -> Result<Proof, Error>;
 
+    /// The public inputs of a partition's circuit, without ONE.
+    fn public_inputs(&self, partition: usize) -> Result<Vec<Fr>, Error>;
+
     /// Upstream's verification of all partitions' proofs.
     fn verify(&self, key: &VerifyingKey, proof: &[u8]) -> Result<(), Error>;
 
-    /// Upstream's verification of one partition's proof.
-    fn verify_partition(&self, key: &VerifyingKey, partition: usize, proof: &Proof) -> Result<(), Error>;
+    /// Upstream's verification of one partition's proof of 192 bytes.
+    fn verify_partition(&self, key: &VerifyingKey, partition: usize, proof: &[u8]) -> Result<(), Error>;
 }
 
 /// A [`Provable`] over upstream's proof scheme `S`, its circuit `C` and the type `P` that joins them.
@@ -148,6 +151,11 @@ where
         reference::prove_in_steps(self.circuit(partition)?, parameters, blinding, observer)
     }
 
+    fn public_inputs(&self, partition: usize) -> Result<Vec<Fr>, Error> {
+        P::generate_public_inputs(&self.inputs, &self.params.vanilla_params, Some(partition))
+            .map_err(Error::upstream("computing the public inputs"))
+    }
+
     fn verify(&self, key: &VerifyingKey, proof: &[u8]) -> Result<(), Error> {
         let key = prepared(key)?;
         let invalid = |reason: String| Error::ProofInvalid { reason };
@@ -158,12 +166,11 @@ where
         if verified { Ok(()) } else { Err(invalid("upstream's verifier says so".to_owned())) }
     }
 
-    fn verify_partition(&self, key: &VerifyingKey, partition: usize, proof: &Proof) -> Result<(), Error> {
+    fn verify_partition(&self, key: &VerifyingKey, partition: usize, proof: &[u8]) -> Result<(), Error> {
         let invalid =
             |reason: String| Error::ProofInvalid { reason: format!("partition {partition}: {reason}") };
-        let inputs = P::generate_public_inputs(&self.inputs, &self.params.vanilla_params, Some(partition))
-            .map_err(Error::upstream("computing the public inputs"))?;
-        let proof = upstream::Proof::<Bls12>::read(&proof.to_bytes()[..])
+        let inputs = self.public_inputs(partition)?;
+        let proof = upstream::Proof::<Bls12>::read(proof)
             .map_err(|error| invalid(format!("it is not made of points: {error}")))?;
         let verified = upstream::verify_proof(&prepared(key)?, &proof, &inputs)
             .map_err(|error| invalid(error.to_string()))?;
@@ -175,7 +182,8 @@ fn synthesis_error(error: cuzk_r1cs::SynthesisError) -> Error {
     Error::Groth16(cuzk_groth16::Error::Synthesis(error))
 }
 
-fn prepared(key: &VerifyingKey) -> Result<upstream::PreparedVerifyingKey<Bls12>, Error> {
+/// Upstream's form of a verifying key.
+pub(crate) fn prepared(key: &VerifyingKey) -> Result<upstream::PreparedVerifyingKey<Bls12>, Error> {
     let key = upstream::VerifyingKey::<Bls12>::read(&key.to_bytes()[..])
         .map_err(|error| Error::Upstream { doing: "reading the verifying key", source: error.into() })?;
     Ok(upstream::prepare_verifying_key(&key))

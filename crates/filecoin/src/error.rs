@@ -223,6 +223,33 @@ pub enum Error {
         expected: usize,
     },
 
+    /// An aggregate of the wrong length.
+    #[error("the aggregate has {found} bytes; one of {proofs} proofs has {expected}")]
+    AggregateLength {
+        /// Bytes found.
+        found: usize,
+        /// Proofs of the statements.
+        proofs: usize,
+        /// Bytes needed.
+        expected: usize,
+    },
+
+    /// Proofs that cannot be aggregated together.
+    #[error("no aggregate: {problem}")]
+    Aggregation {
+        /// Why not.
+        problem: String,
+    },
+
+    /// An inner-product key file that cannot be used.
+    #[error("{}: {problem}", path.display())]
+    InnerProductKey {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+
     /// A proof that does not verify.
     #[error("the proof does not verify: {reason}")]
     ProofInvalid {
@@ -287,6 +314,9 @@ impl Error {
             Error::FalseVanillaProof { .. } | Error::FalseSectorProof { .. } => "false_vanilla_proof",
             Error::NoSuchPartition { .. } => "no_such_partition",
             Error::ProofLength { .. } => "proof_length",
+            Error::AggregateLength { .. } => "proof_length",
+            Error::Aggregation { .. } => "no_aggregate",
+            Error::InnerProductKey { .. } => "parameters",
             Error::ProofInvalid { .. } => "proof_invalid",
             Error::Unsatisfied { .. } => "unsatisfied",
             Error::NoSyntheticSector { .. } => "no_synthetic_sector",

@@ -12,11 +12,13 @@
 //!   (`storage-proofs-porep`), never through its process-wide parameter cache.
 //! * [`mod@reference`] proves through unmodified bellperson: what everything else is compared with.
 //! * [`ParameterSet`] names the parameter files of a circuit and their digests in upstream's manifest.
+//! * [`Aggregation`] makes one proof of the proofs of many PoReps.
 //! * [`fixture`] makes inputs by really sealing a sector; [`synthetic`] makes inputs of any size without sealing.
 //!
 //! This crate knows no backend and prints nothing.
 #![forbid(unsafe_code)]
 
+mod aggregate;
 mod commitment;
 mod compound;
 mod decode;
@@ -36,12 +38,11 @@ pub mod store;
 pub mod synthetic;
 mod vanilla_checks;
 
+pub use aggregate::{Aggregation, InnerProductKey, aggregate_bytes};
 pub use commitment::{CommitmentKind, commitment_cid, parse_commitment};
 pub use decode::{Input, MAX_INPUT_BYTES};
 pub use error::Error;
 pub use identity::{SectorSize, prover_id};
-pub use parameters::{FileIdentity, ParameterSet, manifest};
-pub use registered::{
-    PorepApi, RegisteredProof, interactive_seal, update_of_size, window_post, winning_post,
-};
+pub use parameters::{FileIdentity, ParameterSet, inner_product_key, manifest};
+pub use registered::{PorepApi, RegisteredProof, seal_of_size, update_of_size, window_post, winning_post};
 pub use statement::{Kind, Overrides, PublicData, Statement, StatementFile, Unknown};

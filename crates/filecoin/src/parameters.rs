@@ -1,7 +1,10 @@
-//! Which parameter files a circuit has, and their digests in upstream's manifest (`parameters.json` of
-//! storage-proofs-core, embedded there).
+//! Which parameter files a circuit has, and their digests in upstream's manifest (`parameters.json` and
+//! `srs-inner-product.json` of storage-proofs-core, embedded there).
 
-use storage_proofs_core::parameter_cache::{PARAMETERS, parameter_id, verifying_key_id};
+use storage_proofs_core::parameter_cache::{
+    PARAMETERS, ParameterData, SRS_KEY_EXT, SRS_PARAMETERS, SRS_SHARED_KEY_NAME, VERSION, parameter_id,
+    verifying_key_id,
+};
 
 use crate::SectorSize;
 
@@ -12,18 +15,23 @@ pub struct FileIdentity {
     pub name: String,
     /// The first 16 bytes, in hexadecimal, of its BLAKE2b-512; `None` when upstream's manifest does not have the file.
     pub digest: Option<String>,
-    /// The sector size that the manifest gives, in bytes.
+    /// The sector size that the manifest gives, in bytes; `None` for what serves all sizes.
     pub sector_bytes: Option<u64>,
 }
 
 impl FileIdentity {
     fn named(name: String) -> Self {
-        let entry = PARAMETERS.get(&name);
+        let entry = PARAMETERS.get(&name).or(SRS_PARAMETERS.get(&name));
         FileIdentity {
             digest: entry.map(|entry| entry.digest.clone()),
-            sector_bytes: entry.map(|entry| entry.sector_size),
+            sector_bytes: entry.and_then(Self::sector_bytes),
             name,
         }
+    }
+
+    /// The manifest says 0 for what serves all sizes.
+    fn sector_bytes(entry: &ParameterData) -> Option<u64> {
+        Some(entry.sector_size).filter(|bytes| *bytes != 0)
     }
 
     /// Whether a BLAKE2b-512 is the manifest's; `None` when the manifest does not have the file.
@@ -56,16 +64,28 @@ impl ParameterSet {
     }
 }
 
-/// All files of upstream's manifest, by name.
+/// The key with which proofs are aggregated, one for all circuits.
+pub fn inner_product_key() -> FileIdentity {
+    FileIdentity::named(format!("v{VERSION}-{SRS_SHARED_KEY_NAME}.{SRS_KEY_EXT}"))
+}
+
+/// All files of upstream's manifests, by name.
 pub fn manifest() -> Vec<FileIdentity> {
-    PARAMETERS.keys().cloned().map(FileIdentity::named).collect()
+    PARAMETERS.keys().chain(SRS_PARAMETERS.keys()).cloned().map(FileIdentity::named).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use crate::{
-        PorepApi, RegisteredProof, SectorSize, interactive_seal, update_of_size, window_post, winning_post,
+        PorepApi, RegisteredProof, SectorSize, seal_of_size, update_of_size, window_post, winning_post,
     };
+
+    #[test]
+    fn the_inner_product_key_is_in_the_manifest() {
+        let key = super::inner_product_key();
+        assert_eq!(key.name, "v28-fil-inner-product-v1.srs");
+        assert_eq!(key.digest.as_deref(), Some("ae20310138f5ba81451d723f858e3797"));
+    }
 
     /// The names that upstream's documentation and other provers give, and that each circuit of the manifest has both
     /// files.
@@ -74,7 +94,7 @@ mod tests {
         let mut names = vec![];
         for size in SectorSize::ALL {
             for proof in [
-                RegisteredProof::Seal(interactive_seal(size, PorepApi::V1_1)),
+                RegisteredProof::Seal(seal_of_size(size, PorepApi::V1_1)),
                 RegisteredProof::Post(winning_post(size)),
                 RegisteredProof::Post(window_post(size)),
                 RegisteredProof::Update(update_of_size(size)),

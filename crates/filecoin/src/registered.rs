@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use filecoin_proofs_api::{RegisteredPoStProof, RegisteredSealProof, RegisteredUpdateProof};
+use filecoin_proofs_api::{ApiFeature, RegisteredPoStProof, RegisteredSealProof, RegisteredUpdateProof};
 
 use crate::{Error, SectorSize};
 
@@ -24,6 +24,13 @@ impl fmt::Display for RegisteredProof {
             RegisteredProof::Post(proof) => write!(formatter, "{proof:?}"),
             RegisteredProof::Update(proof) => write!(formatter, "{proof:?}"),
         }
+    }
+}
+
+impl RegisteredProof {
+    /// Whether the proofs of all partitions go on chain as one aggregate: non-interactive PoReps.
+    pub fn is_aggregated(self) -> bool {
+        matches!(self, RegisteredProof::Seal(proof) if proof.feature_enabled(ApiFeature::NonInteractivePoRep))
     }
 }
 
@@ -82,27 +89,27 @@ const UPDATE: [RegisteredUpdateProof; 5] = {
     [StackedDrg2KiBV1, StackedDrg8MiBV1, StackedDrg512MiBV1, StackedDrg32GiBV1, StackedDrg64GiBV1]
 };
 
-/// Versions of interactive PoRep.
+/// Variants of PoRep, in the order of their numbers on chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PorepApi {
-    /// API version 1.0.0.
+    /// Interactive, API version 1.0.0.
     V1,
-    /// API version 1.1.0.
+    /// Interactive, API version 1.1.0.
     V1_1,
+    /// Challenges drawn from a set that was opened before.
+    Synthetic,
+    /// Challenges derived from comm_r alone; the proofs of all partitions are aggregated.
+    NonInteractive,
 }
 
-/// The registered proof of an interactive PoRep.
-pub fn interactive_seal(size: SectorSize, api: PorepApi) -> RegisteredSealProof {
-    let block = match api {
-        PorepApi::V1 => 0,
-        PorepApi::V1_1 => 1,
-    };
-    SEAL[5 * block + size as usize]
+/// The PoRep of a sector size.
+pub fn seal_of_size(size: SectorSize, api: PorepApi) -> RegisteredSealProof {
+    SEAL[5 * api as usize + size as usize]
 }
 
 /// What new sectors are sealed with: interactive, V1_1.
 pub(crate) fn latest_seal(size: SectorSize) -> RegisteredSealProof {
-    interactive_seal(size, PorepApi::V1_1)
+    seal_of_size(size, PorepApi::V1_1)
 }
 
 /// The winning PoSt of a sector size.
@@ -166,7 +173,7 @@ mod tests {
     fn sizes_pick_the_right_one() {
         for size in SectorSize::ALL {
             let bytes = size.bytes();
-            assert_eq!(interactive_seal(size, PorepApi::V1).sector_size().0, bytes);
+            assert_eq!(seal_of_size(size, PorepApi::V1).sector_size().0, bytes);
             assert_eq!(latest_seal(size).sector_size().0, bytes);
             assert_eq!(winning_post(size).sector_size().0, bytes);
             assert_eq!(window_post(size).sector_size().0, bytes);

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use blstrs::Scalar as Fr;
 use cuzk_groth16::{Blinding, Observer, Proof, VerifyingKey};
 use cuzk_r1cs::{ConstraintSystemMatrices, Synthesis};
-use filecoin_proofs_api::{ApiFeature, RegisteredPoStProof, RegisteredSealProof, RegisteredUpdateProof};
+use filecoin_proofs_api::{RegisteredPoStProof, RegisteredSealProof, RegisteredUpdateProof};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -456,19 +457,36 @@ impl Statement {
         self.provable(partition)?.digests_by_reference(partition, parameters, blinding, observer)
     }
 
-    /// Upstream's verification of all partitions' proofs, 192 bytes each, with this key. A few milliseconds. After
-    /// [`Statement::check`].
-    pub fn verify(&self, key: &VerifyingKey, proof: &[u8]) -> Result<(), Error> {
-        let expected = self.partitions() * Proof::BYTES;
+    /// Upstream's verification of the proofs of some partitions, 192 bytes each, with this key. A few milliseconds.
+    /// After [`Statement::check`].
+    pub fn verify(&self, key: &VerifyingKey, partitions: &[usize], proof: &[u8]) -> Result<(), Error> {
+        let expected = partitions.len() * Proof::BYTES;
         if proof.len() != expected {
-            return Err(Error::ProofLength { found: proof.len(), partitions: self.partitions(), expected });
+            return Err(Error::ProofLength { found: proof.len(), partitions: partitions.len(), expected });
         }
-        self.provable(0)?.verify(key, proof)
+        if partitions.iter().copied().eq(0..self.partitions()) {
+            return self.provable(0)?.verify(key, proof);
+        }
+        partitions.iter().zip(proof.chunks_exact(Proof::BYTES)).try_for_each(|(&partition, proof)| {
+            self.provable(partition)?.verify_partition(key, partition, proof)
+        })
     }
 
     /// Verifies the proof of one partition, so that a false one can be named.
     pub fn verify_partition(&self, key: &VerifyingKey, partition: usize, proof: &Proof) -> Result<(), Error> {
-        self.provable(partition)?.verify_partition(key, partition, proof)
+        self.provable(partition)?.verify_partition(key, partition, &proof.to_bytes())
+    }
+
+    /// The public inputs of a partition's circuit, without ONE.
+    pub(crate) fn public_inputs(&self, partition: usize) -> Result<Vec<Fr>, Error> {
+        self.provable(partition)?.public_inputs(partition)
+    }
+
+    pub(crate) fn as_porep(&self) -> Option<&Porep> {
+        match &self.body {
+            Body::Porep(porep) => Some(porep),
+            Body::Post(_) | Body::Snap(_) => None,
+        }
     }
 
     fn provable(&self, asked: usize) -> Result<Box<dyn Provable + '_>, Error> {
@@ -496,9 +514,6 @@ fn new_porep(
         (None, Some(registered_proof)) => registered_proof,
         (None, None) => registered::latest_seal(porep::vanilla_size(&c1.vanilla)),
     };
-    if registered_proof.feature_enabled(ApiFeature::NonInteractivePoRep) {
-        return Err(Error::Unsupported { registered_proof: format!("{registered_proof:?}") });
-    }
     Ok(Porep {
         registered_proof,
         porep_id: porep_id.unwrap_or_else(|| registered_proof.as_v1_config().porep_id),

@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cuzk_filecoin::fixture::{PorepFixture, PostFixture, SnapFixture};
 use cuzk_filecoin::{
-    Error, Input, Kind, MAX_INPUT_BYTES, Overrides, PorepApi, SectorSize, Statement, interactive_seal,
+    Error, Input, Kind, MAX_INPUT_BYTES, Overrides, PorepApi, SectorSize, Statement, seal_of_size,
     update_of_size, window_post, winning_post,
 };
 use proptest::prelude::*;
@@ -47,7 +47,7 @@ fn read(folder: &Path, name: &str) -> Vec<u8> {
 /// A really sealed PoRep of 2 KiB in every shape that carries it.
 static POREP: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
-    let registered_proof = interactive_seal(SectorSize::KiB2, PorepApi::V1_1);
+    let registered_proof = seal_of_size(SectorSize::KiB2, PorepApi::V1_1);
     PorepFixture { registered_proof, miner: 1000, sector: 7, seed: 3 }.write(folder.path()).unwrap();
     let outer = read(folder.path(), "c1.json");
     let parsed: Value = serde_json::from_slice(&outer).unwrap();

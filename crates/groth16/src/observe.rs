@@ -65,6 +65,8 @@ names! {
         Bits = "bits",
         /// From the sums to the proof.
         Assemble = "assemble",
+        /// From the proofs of all partitions to their aggregate, where there is one.
+        Aggregate = "aggregate",
         /// Upstream's verifier on the proof.
         Verify = "verify",
         /// Writing the proof.

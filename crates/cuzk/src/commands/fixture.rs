@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, anyhow};
 use cuzk_filecoin::fixture::{PorepFixture, PostFixture, SnapFixture};
-use cuzk_filecoin::{Kind, SectorSize, interactive_seal, update_of_size, window_post, winning_post};
+use cuzk_filecoin::{Kind, SectorSize, seal_of_size, update_of_size, window_post, winning_post};
 
 use crate::arguments::{
     FixtureArguments, FixtureKind, FixtureOutput, PorepFixtureArguments, PostFixtureArguments,
@@ -24,24 +24,13 @@ pub(crate) fn run(arguments: &FixtureArguments) -> Result<(), Failure> {
 
 fn porep(arguments: &PorepFixtureArguments) -> Result<(), Failure> {
     let output = &arguments.output;
-    let size = output.sector_size;
-    if !output.synthetic && size.is_production() {
-        let message =
-            anyhow!("sealing {size} takes hours and hundreds of GiB; --synthetic makes one in seconds");
-        return Err(Failure::refused("fixture_too_big", message));
-    }
-    if !output.synthetic && size == SectorSize::MiB512 && !arguments.big {
-        let message =
-            anyhow!("sealing {size} takes hours; --big allows it, --synthetic makes one in seconds");
-        return Err(Failure::refused("fixture_too_big", message));
-    }
     let fixture = PorepFixture {
-        registered_proof: interactive_seal(size, arguments.api.into()),
+        registered_proof: seal_of_size(output.sector_size, arguments.api.into()),
         miner: arguments.miner,
         sector: arguments.sector,
         seed: output.seed,
     };
-    make_folder(output)?;
+    prepare(output)?;
     if output.synthetic {
         fixture.write_synthetic(&output.out)?
     } else {
@@ -54,20 +43,21 @@ fn porep(arguments: &PorepFixtureArguments) -> Result<(), Failure> {
     )
 }
 
+/// Far more than a deadline has.
+const MAX_PARTITIONS: usize = 10;
+
 fn post(kind: Kind, arguments: &PostFixtureArguments) -> Result<(), Failure> {
     let output = &arguments.output;
-    only_synthetic(output)?;
-    let (registered_proof, partition) = match kind {
-        Kind::WinningPost => (winning_post(output.sector_size), 1),
+    let (registered_proof, partition, most) = match kind {
+        Kind::WinningPost => (winning_post(output.sector_size), 1, 1),
         _ => {
             let proof = window_post(output.sector_size);
-            (proof, proof.sector_count())
+            (proof, proof.sector_count(), MAX_PARTITIONS * proof.sector_count())
         }
     };
     let sectors = arguments.sectors.unwrap_or(partition);
-    if !(1..=partition).contains(&sectors) {
-        let message =
-            anyhow!("{sectors} sectors: a partition of {registered_proof:?} holds 1 to {partition}");
+    if !(1..=most).contains(&sectors) {
+        let message = anyhow!("{sectors} sectors: a fixture of {registered_proof:?} has 1 to {most}");
         return Err(Failure::refused("usage", message));
     }
     let fixture = PostFixture {
@@ -77,8 +67,12 @@ fn post(kind: Kind, arguments: &PostFixtureArguments) -> Result<(), Failure> {
         sectors,
         seed: output.seed,
     };
-    make_folder(output)?;
-    fixture.write_synthetic(&output.out)?;
+    prepare(output)?;
+    if output.synthetic {
+        fixture.write_synthetic(&output.out)?
+    } else {
+        fixture.write(&output.out)?
+    }
     done(
         output,
         &format!("{registered_proof:?}, miner {}, {sectors} sector(s)", fixture.miner),
@@ -88,19 +82,31 @@ fn post(kind: Kind, arguments: &PostFixtureArguments) -> Result<(), Failure> {
 
 fn snap(arguments: &SnapFixtureArguments) -> Result<(), Failure> {
     let output = &arguments.output;
-    only_synthetic(output)?;
     let fixture = SnapFixture { registered_proof: update_of_size(output.sector_size), seed: output.seed };
-    make_folder(output)?;
-    fixture.write_synthetic(&output.out)?;
+    prepare(output)?;
+    if output.synthetic {
+        fixture.write_synthetic(&output.out)?
+    } else {
+        fixture.write(&output.out)?
+    }
     done(output, &format!("{:?}", fixture.registered_proof), "vanilla.json")
 }
 
-fn only_synthetic(output: &FixtureOutput) -> Result<(), Failure> {
-    if output.synthetic {
-        return Ok(());
+/// Refuses what would take hours, and makes the folder.
+fn prepare(output: &FixtureOutput) -> Result<(), Failure> {
+    let size = output.sector_size;
+    let too_big = |message| Err(Failure::refused("fixture_too_big", message));
+    if !output.synthetic && size.is_production() {
+        return too_big(anyhow!(
+            "sealing {size} takes hours and hundreds of GiB; --synthetic makes one in seconds"
+        ));
     }
-    let message = anyhow!("only PoReps are really sealed in this version; say --synthetic");
-    Err(Failure::refused("usage", message))
+    if !output.synthetic && size == SectorSize::MiB512 && !output.big {
+        return too_big(anyhow!(
+            "sealing {size} takes hours; --big allows it, --synthetic makes one in seconds"
+        ));
+    }
+    make_folder(output)
 }
 
 fn make_folder(output: &FixtureOutput) -> Result<(), Failure> {

@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 use cuzk_filecoin::store::{DigestMemory, FileState};
 use cuzk_filecoin::{
-    CommitmentKind, Error, FileIdentity, Input, Kind, PublicData, Statement, Unknown, commitment_cid,
+    CommitmentKind, Error, FileIdentity, Input, Kind, PublicData, Statement, Unknown, aggregate_bytes,
+    commitment_cid, inner_product_key,
 };
 use serde::Serialize;
 
@@ -76,6 +77,12 @@ fn inspect(arguments: &InspectArguments) -> Result<Inspection, Failure> {
     };
     let mut order = statement.public_data();
     order.retain(|(name, _)| !unknown.contains(name));
+    let mut parameter_files = vec![file(set.parameters), file(set.verifying_key)];
+    let mut proof_bytes = statement.partitions() * cuzk_groth16::Proof::BYTES;
+    if statement.registered_proof().is_aggregated() {
+        parameter_files.push(file(inner_product_key()));
+        proof_bytes = aggregate_bytes(statement.partitions());
+    }
     let checks = if unknown.is_empty() { Some(checks(&statement)?) } else { None };
     Ok(Inspection {
         schema: "cuzk-inspect",
@@ -90,11 +97,11 @@ fn inspect(arguments: &InspectArguments) -> Result<Inspection, Failure> {
         checks,
         partitions: statement.partitions(),
         challenges_per_partition: statement.challenges()?,
-        proof_bytes: statement.partitions() * cuzk_groth16::Proof::BYTES,
+        proof_bytes,
         constraints_per_partition: statement.registered_proof().constraints(),
         predicted_peak_bytes: statement.registered_proof().predicted_peak_bytes(),
         parameter_directory: format!("{} (set by {})", directory.path.display(), directory.set_by),
-        parameter_files: vec![file(set.parameters), file(set.verifying_key)],
+        parameter_files,
         order,
     })
 }

@@ -1,5 +1,6 @@
 //! The subcommands, and what they share.
 
+pub(crate) mod aggregate;
 pub(crate) mod fixture;
 pub(crate) mod inspect;
 pub(crate) mod params;
@@ -11,8 +12,7 @@ use std::path::Path;
 
 use cuzk_cpu::CpuFixedBase;
 use cuzk_filecoin::store::{TestParameters, TestParametersNote};
-use cuzk_filecoin::{Error, Input, Statement};
-use cuzk_r1cs::ConstraintSystemMatrices;
+use cuzk_filecoin::{Error, Input, RegisteredProof, Statement};
 
 use crate::arguments::IdentityArguments;
 use crate::failure::Failure;
@@ -27,23 +27,26 @@ fn open_statement(input: &Path, identity: &IdentityArguments) -> Result<Statemen
 /// The test parameters, generated if they are not there.
 pub(crate) fn test_parameters(
     parameters: &TestParameters,
-    record: impl FnOnce() -> Result<ConstraintSystemMatrices, Error>,
+    proof: RegisteredProof,
     progress: &Progress,
 ) -> Result<TestParametersNote, Failure> {
     match parameters.existing()? {
         Some(note) => Ok(note),
-        None => generate(parameters, record, progress),
+        None => generate(parameters, proof, progress),
     }
 }
 
 fn generate(
     parameters: &TestParameters,
-    record: impl FnOnce() -> Result<ConstraintSystemMatrices, Error>,
+    proof: RegisteredProof,
     progress: &Progress,
 ) -> Result<TestParametersNote, Failure> {
-    progress.say(&format!("generating insecure test parameters: {}", parameters.path().display()));
+    let size = proof
+        .parameter_bytes()
+        .map_or_else(String::new, |bytes| format!(" ({} MB on disk)", bytes / 1_000_000));
+    progress.say(&format!("generating insecure test parameters{size}: {}", parameters.path().display()));
     progress.doing("recording the circuit".to_owned());
-    let system = record()?;
+    let system = proof.record()?;
     let points = progress.points("generating test parameters");
     Ok(parameters.generate(&system, &CpuFixedBase::default(), &points)?)
 }

@@ -4,9 +4,11 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use cuzk_filecoin::store::{DigestMemory, FileState, TestParameters, TestParametersNote};
+use cuzk_filecoin::store::{
+    DigestMemory, FileState, TestInnerProductKey, TestParameters, TestParametersNote,
+};
 use cuzk_filecoin::{
-    FileIdentity, Kind, PorepApi, RegisteredProof, interactive_seal, manifest, update_of_size, window_post,
+    FileIdentity, Kind, PorepApi, RegisteredProof, manifest, seal_of_size, update_of_size, window_post,
     winning_post,
 };
 use serde::Serialize;
@@ -154,7 +156,7 @@ fn all_files(directory: &Path, cache: &Path) -> Vec<PathBuf> {
     let test = folders
         .flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten().flatten())
         .map(|file| file.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "params"));
+        .filter(|path| path.extension().is_some_and(|extension| extension == "params" || extension == "srs"));
     official.chain(test).filter(|path| path.is_file()).collect()
 }
 
@@ -187,9 +189,12 @@ fn expected_digest(path: &Path) -> Result<String, Failure> {
 }
 
 fn generate_parameters(arguments: &ParamsGenerateArguments) -> Result<(), Failure> {
+    if arguments.inner_product_key {
+        return generate_inner_product_key(arguments);
+    }
     let size = arguments.sector_size;
     let proof = match arguments.kind {
-        Kind::Porep => RegisteredProof::Seal(interactive_seal(size, PorepApi::V1_1)),
+        Kind::Porep => RegisteredProof::Seal(seal_of_size(size, PorepApi::V1_1)),
         Kind::WinningPost => RegisteredProof::Post(winning_post(size)),
         Kind::WindowPost => RegisteredProof::Post(window_post(size)),
         Kind::Snap => RegisteredProof::Update(update_of_size(size)),
@@ -197,19 +202,30 @@ fn generate_parameters(arguments: &ParamsGenerateArguments) -> Result<(), Failur
     let set = proof.parameter_set()?;
     let parameters = TestParameters::locate(&cache_directory()?, arguments.test_params.0, set)?;
     let progress = Progress::new(arguments.quiet);
-    let record = || proof.record();
     let note = if arguments.force {
-        generate(&parameters, record, &progress)?
+        generate(&parameters, proof, &progress)?
     } else {
-        test_parameters(&parameters, record, &progress)?
+        test_parameters(&parameters, proof, &progress)?
     };
     drop(progress);
-    if arguments.json {
-        return output::print_json(&note);
+    generated(&parameters.path(), &note, arguments.json)
+}
+
+fn generate_inner_product_key(arguments: &ParamsGenerateArguments) -> Result<(), Failure> {
+    let (cache, seed) = (cache_directory()?, arguments.test_params.0);
+    let key = TestInnerProductKey::locate(&cache, seed, arguments.sector_size)?;
+    let existing = key.existing()?.filter(|_| !arguments.force);
+    let note = existing.map_or_else(|| key.generate(), Ok)?;
+    generated(&key.path(), &note, arguments.json)
+}
+
+fn generated(path: &Path, note: &TestParametersNote, json: bool) -> Result<(), Failure> {
+    if json {
+        return output::print_json(note);
     }
     output::print(&format!(
         "{}\n{} bytes, blake2b {}; insecure: anybody can forge proofs for them\n",
-        parameters.path().display(),
+        path.display(),
         note.bytes,
         note.blake2b_512
     ))

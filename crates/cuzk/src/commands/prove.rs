@@ -8,8 +8,8 @@ use std::time::Instant;
 use anyhow::{Context, anyhow};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use cuzk_filecoin::{Error, Statement};
-use cuzk_groth16::{Blinding, Phase, Proof, Tuning, timed};
+use cuzk_filecoin::{Aggregation, Error, Statement};
+use cuzk_groth16::{Blinding, Phase, Proof, Tuning, VerifyingKey, timed};
 use rand_core::OsRng;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -19,12 +19,13 @@ use crate::arguments::{BackendChoice, ProofFormat, ProveArguments};
 use crate::failure::{EXIT_NOT_VERIFIED, Failure};
 use crate::loaded::{Circuit, Circuits};
 use crate::machine::{Machine, peak_rss_bytes};
-use crate::output;
+use crate::partitions::PartitionList;
 use crate::progress::{Progress, Recorder, add_times, milliseconds};
 use crate::report::{
-    BackendReport, PartitionReport, ProofReport, REPORT_VERSION, Randomness, Report, StatementReport, Tool,
-    tuning,
+    AggregateReport, BackendReport, PartitionReport, ProofReport, REPORT_VERSION, Randomness, Report,
+    StatementReport, Tool, tuning,
 };
+use crate::{inner_product, output};
 
 pub(crate) fn run(arguments: &ProveArguments) -> Result<(), Failure> {
     let job = Job::new(arguments)?;
@@ -114,14 +115,27 @@ impl<'a> Job<'a> {
         let recorder = Recorder::new(&self.progress, String::new(), false);
         let statement = timed(&recorder, Phase::Decode, || open_statement(input, &self.arguments.identity))?;
         timed(&recorder, Phase::Check, || check(&statement, self.arguments.skip_vanilla_check))?;
+        let listed = self.arguments.partitions.as_ref();
+        let partitions = PartitionList::select_or_all(listed, statement.partitions())?;
         let circuit = circuits.of(&statement, &self.progress)?;
-        self.announce(&statement, circuit);
+        self.announce(&statement, &partitions, circuit);
 
-        let proved: Vec<ProvedPartition> = (0..statement.partitions())
-            .map(|partition| self.prove_partition(&statement, partition, circuit, &recorder))
+        let proved: Vec<ProvedPartition> = partitions
+            .iter()
+            .map(|&partition| self.prove_partition(&statement, partition, circuit, &recorder))
             .collect::<Result<_, _>>()?;
-        let bytes: Vec<u8> = proved.iter().flat_map(|partition| partition.proof.to_bytes()).collect();
-        timed(&recorder, Phase::Verify, || statement.verify(circuit.verifying_key(), &bytes))?;
+        let proofs: Vec<u8> = proved.iter().flat_map(|partition| partition.proof.to_bytes()).collect();
+        let key = circuit.verifying_key();
+        timed(&recorder, Phase::Verify, || statement.verify(key, &partitions, &proofs))?;
+        let aggregated = statement.registered_proof().is_aggregated()
+            && self.arguments.partitions.is_none()
+            && !self.arguments.no_aggregate;
+        let (bytes, aggregate) = if aggregated {
+            let (bytes, report) = self.aggregate(&statement, &proofs, key, &recorder)?;
+            (bytes, Some(report))
+        } else {
+            (proofs, None)
+        };
         if let Some(output) = &output {
             let encoded = output::encode_proof(&bytes, self.arguments.format);
             timed(&recorder, Phase::Write, || output::write(output, &encoded))?;
@@ -147,10 +161,32 @@ impl<'a> Job<'a> {
             phases_ms,
             peak_rss_bytes: peak_rss_bytes(),
             proof: ProofReport { bytes: bytes.len(), sha256: hex::encode(Sha256::digest(&bytes)) },
+            aggregate,
             verified: true,
         };
         self.progress.say(&summary(&report, output.as_deref()));
         Ok(Proved { bytes, report })
+    }
+
+    /// One proof of the proofs of all partitions, verified.
+    fn aggregate(
+        &self,
+        statement: &Statement,
+        proofs: &[u8],
+        key: &VerifyingKey,
+        recorder: &Recorder<'_>,
+    ) -> Result<(Vec<u8>, AggregateReport), Failure> {
+        let aggregation = Aggregation::new(std::slice::from_ref(statement))?;
+        let (parameters, size) = (&self.arguments.parameters, statement.sector_size()?);
+        let (path, inner_product) = inner_product::open(parameters, size, &aggregation, &self.progress)?;
+        let bytes = timed(recorder, Phase::Aggregate, || aggregation.aggregate(proofs, &inner_product))?;
+        timed(recorder, Phase::Verify, || aggregation.verify(&bytes, &inner_product, key, OsRng))?;
+        let report = AggregateReport {
+            proofs: aggregation.n_proofs(),
+            proofs_sha256: hex::encode(Sha256::digest(proofs)),
+            inner_product_key: path.display().to_string(),
+        };
+        Ok((bytes, report))
     }
 
     /// `-o`, or the input's name with the extension `proof`; nowhere when results are lines on stdout.
@@ -182,13 +218,14 @@ impl<'a> Job<'a> {
         Ok(Some(output))
     }
 
-    fn announce(&self, statement: &Statement, circuit: &Circuit) {
+    fn announce(&self, statement: &Statement, partitions: &[usize], circuit: &Circuit) {
         let identity: Vec<String> =
             statement.public_data().iter().take(2).map(|(name, value)| format!("{name} {value}")).collect();
         self.progress.say(&format!(
-            "{}, {}: {} partition(s) on {} ({})",
+            "{}, {}: {} of {} partition(s) on {} ({})",
             statement.registered_proof(),
             identity.join(", "),
+            partitions.len(),
             statement.partitions(),
             self.backend.name,
             self.backend.why
@@ -360,8 +397,13 @@ fn summary(report: &Report, output: Option<&Path>) -> String {
         report.peak_rss_bytes.map(|bytes| format!(", peak {:.1} GiB", bytes as f64 / (1u64 << 30) as f64));
     let output = output.filter(|output| *output != Path::new("-"));
     format!(
-        "verified; {} bytes written to {} in {:.1} s{}",
+        "verified; {} bytes{} written to {} in {:.1} s{}",
         report.proof.bytes,
+        report
+            .aggregate
+            .as_ref()
+            .map(|of| format!(" (aggregate of {} proofs)", of.proofs))
+            .unwrap_or_default(),
         output.map_or_else(|| "stdout".to_owned(), |output| output.display().to_string()),
         total / 1000.0,
         memory.unwrap_or_default()

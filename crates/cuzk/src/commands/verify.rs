@@ -2,69 +2,143 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use cuzk_filecoin::store::TestParameters;
-use cuzk_filecoin::{ParameterSet, Statement};
-use cuzk_groth16::VerifyingKey;
+use cuzk_filecoin::{Aggregation, Error, ParameterSet, Statement, aggregate_bytes};
+use cuzk_groth16::{Proof, VerifyingKey};
+use rand_core::OsRng;
 use serde::Serialize;
 
 use super::{open_statement, test_parameters};
-use crate::arguments::VerifyArguments;
+use crate::arguments::{ParameterArguments, ProofFormat, VerifyArguments};
 use crate::environment::{ParameterDirectory, cache_directory};
 use crate::failure::Failure;
-use crate::output;
+use crate::partitions::PartitionList;
 use crate::progress::Progress;
 use crate::report::StatementReport;
+use crate::{inner_product, output};
 
 #[derive(Serialize)]
 struct Verified {
     schema: &'static str,
     version: u32,
     verified: bool,
+    /// `proof` or `aggregate`.
+    form: &'static str,
+    /// Groth16 proofs in it.
+    proofs: usize,
+    /// What it proves; the first of an aggregate's statements.
     statement: StatementReport,
+    statements: usize,
     verifying_key: String,
 }
 
 pub(crate) fn run(arguments: &VerifyArguments) -> Result<(), Failure> {
-    let statement = open_statement(&arguments.statement, &arguments.identity)?;
-    statement.check()?;
+    let open = |input: &PathBuf| {
+        let statement = open_statement(input, &arguments.identity)?;
+        statement.check()?;
+        Ok(statement)
+    };
+    let statements: Vec<Statement> = arguments.statements.iter().map(open).collect::<Result<_, Error>>()?;
+    let statement = &statements[0];
     let unreadable = |error| Failure::refused("proof_unreadable", error);
-    let proof = read_proof(arguments).map_err(unreadable)?;
-    let (key_path, key) = verifying_key(arguments, &statement)?;
-    statement.verify(&key, &proof)?;
+    let proof = read_proof(&arguments.proof, arguments.format).map_err(unreadable)?;
+    let (key_path, key) = verifying_key(&arguments.parameters, arguments.vk.as_deref(), statement)?;
+    let (form, proofs) = match form(&statements, &proof, arguments)? {
+        Form::Plain(partitions) => {
+            statement.verify(&key, &partitions, &proof)?;
+            ("proof", partitions.len())
+        }
+        Form::Aggregate(aggregation) => {
+            let (parameters, size) = (&arguments.parameters, statement.sector_size()?);
+            let (_, inner_product) =
+                inner_product::open(parameters, size, &aggregation, &Progress::new(arguments.json))?;
+            aggregation.verify(&proof, &inner_product, &key, OsRng)?;
+            ("aggregate", aggregation.n_proofs())
+        }
+    };
     if arguments.json {
         return output::print_json(&Verified {
             schema: "cuzk-verify",
             version: 1,
             verified: true,
-            statement: StatementReport::of(&statement)?,
+            form,
+            proofs,
+            statement: StatementReport::of(statement)?,
+            statements: statements.len(),
             verifying_key: key_path.display().to_string(),
         });
     }
     let public: Vec<String> =
         statement.public_data().iter().take(2).map(|(name, value)| format!("{name} {value}")).collect();
-    output::print(&format!("verified: {}, {}\n", statement.registered_proof(), public.join(", ")))
+    let more =
+        if statements.len() > 1 { format!(", and {} more", statements.len() - 1) } else { String::new() };
+    let what = if form == "aggregate" { format!(" (aggregate of {proofs} proofs)") } else { String::new() };
+    output::print(&format!("verified{what}: {}, {}{more}\n", statement.registered_proof(), public.join(", ")))
 }
 
-/// Far above the largest proof (126 partitions of non-interactive PoRep in hexadecimal are 48 KB).
+/// What the bytes of a proof are.
+enum Form<'a> {
+    /// The proofs of these partitions of one statement.
+    Plain(Vec<usize>),
+    Aggregate(Aggregation<'a>),
+}
+
+/// An aggregate where the statements are aggregated and the length is right for one; else a plain proof, whatever its
+/// length.
+fn form<'a>(
+    statements: &'a [Statement],
+    proof: &[u8],
+    arguments: &VerifyArguments,
+) -> Result<Form<'a>, Failure> {
+    let partitions = PartitionList::select_or_all(arguments.partitions.as_ref(), statements[0].partitions())?;
+    if statements.len() == 1 && proof.len() == partitions.len() * Proof::BYTES {
+        return Ok(Form::Plain(partitions));
+    }
+    if statements.len() == 1 && !statements[0].registered_proof().is_aggregated() {
+        return Ok(Form::Plain(partitions)); // of the wrong length, which is said
+    }
+    let aggregation = Aggregation::new(statements)?;
+    let (found, aggregate) = (proof.len(), aggregate_bytes(aggregation.n_proofs()));
+    if found == aggregate && arguments.partitions.is_none() {
+        return Ok(Form::Aggregate(aggregation));
+    }
+    let plain = partitions.len() * Proof::BYTES;
+    let message = match statements.len() {
+        1 => anyhow!(
+            "the proof has {found} bytes; {} plain proofs × 192 are {plain}, their aggregate is {aggregate}",
+            partitions.len()
+        ),
+        n => anyhow!("the proof has {found} bytes; an aggregate of these {n} statements has {aggregate}"),
+    };
+    Err(Failure::refused("proof_length", message))
+}
+
+/// Far above the largest proof (126 partitions of non-interactive PoRep in hexadecimal are 48 KB) and aggregate (52 KB).
 const MAX_PROOF_BYTES: u64 = 1 << 20;
 
-fn read_proof(arguments: &VerifyArguments) -> anyhow::Result<Vec<u8>> {
-    let path = arguments.proof.display();
+/// The bytes of a proof in a file.
+pub(super) fn read_proof(path: &Path, format: ProofFormat) -> anyhow::Result<Vec<u8>> {
+    let name = path.display();
     let mut bytes = vec![];
-    let file = File::open(&arguments.proof).with_context(|| path.to_string())?;
-    file.take(MAX_PROOF_BYTES).read_to_end(&mut bytes).with_context(|| path.to_string())?;
-    output::decode_proof(bytes, arguments.format).with_context(|| path.to_string())
+    let file = File::open(path).with_context(|| name.to_string())?;
+    file.take(MAX_PROOF_BYTES).read_to_end(&mut bytes).with_context(|| name.to_string())?;
+    output::decode_proof(bytes, format).with_context(|| name.to_string())
 }
 
-fn verifying_key(
-    arguments: &VerifyArguments,
+/// The verifying key of a statement's circuit and where it is: `vk`, or found among the parameters.
+pub(super) fn verifying_key(
+    parameters: &ParameterArguments,
+    vk: Option<&Path>,
     statement: &Statement,
 ) -> Result<(PathBuf, VerifyingKey), Failure> {
     let set = statement.parameter_set()?;
-    let path = key_path(arguments, statement, &set)?;
+    let path = match vk {
+        Some(path) => path.to_owned(),
+        None => key_path(parameters, statement, &set)?,
+    };
     let key = VerifyingKey::open(&path)?;
     if set.sector_size.is_production() {
         let digest = *blake2b_simd::blake2b(&key.to_bytes()).as_array();
@@ -82,22 +156,19 @@ fn verifying_key(
     Ok((path, key))
 }
 
-/// `--vk`, the test parameters' key, or in the parameter directory the `.vk` file, else the parameter file.
+/// The test parameters' key, or in the parameter directory the `.vk` file, else the parameter file.
 fn key_path(
-    arguments: &VerifyArguments,
+    parameters: &ParameterArguments,
     statement: &Statement,
     set: &ParameterSet,
 ) -> Result<PathBuf, Failure> {
-    if let Some(path) = &arguments.vk {
-        return Ok(path.clone());
-    }
-    if let Some(seed) = arguments.parameters.test_params {
+    if let Some(seed) = parameters.test_params {
         let parameters = TestParameters::locate(&cache_directory()?, seed.0, set.clone())?;
-        test_parameters(&parameters, || statement.record(), &Progress::new(false))?;
+        test_parameters(&parameters, statement.registered_proof(), &Progress::new(false))?;
         return Ok(parameters.key_path());
     }
-    let directory = ParameterDirectory::find(arguments.parameters.params.as_deref());
+    let directory = ParameterDirectory::find(parameters.params.as_deref());
     let names = [&set.verifying_key.name, &set.parameters.name];
     let found = names.iter().map(|name| directory.path.join(name)).find(|path| path.exists());
-    found.ok_or_else(|| directory.missing(&set.verifying_key.name, set))
+    found.ok_or_else(|| directory.missing(&set.verifying_key.name, set.sector_size))
 }

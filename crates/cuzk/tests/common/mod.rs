@@ -1,4 +1,5 @@
 //! Runs the real binary.
+#![allow(dead_code, reason = "each test program uses its own part")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
