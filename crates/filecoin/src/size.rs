@@ -37,13 +37,18 @@ impl RegisteredProof {
     /// the domain's length (a, b, c and the roots of unity).
     pub fn predicted_peak_bytes(&self) -> Option<u64> {
         const SCALAR: u64 = 32;
+        let Size { constraints, n_aux, .. } = self.size()?;
+        let scalars = SCALAR * (4 * constraints.next_power_of_two() + n_aux);
+        Some(scalars + self.parameter_bytes()?)
+    }
+
+    /// Bytes of the parameter file, within a few percent.
+    pub fn parameter_bytes(&self) -> Option<u64> {
         const G1: u64 = 96;
         const G2: u64 = 192;
         let Size { constraints, n_aux, n_b } = self.size()?;
-        let domain = constraints.next_power_of_two();
-        let scalars = SCALAR * (4 * domain + n_aux);
         // h, l and a (nearly every variable), b.
-        Some(scalars + G1 * (domain + 2 * n_aux + n_b) + G2 * n_b)
+        Some(G1 * (constraints.next_power_of_two() + 2 * n_aux + n_b) + G2 * n_b)
     }
 
     fn size(&self) -> Option<Size> {
@@ -68,8 +73,7 @@ impl RegisteredProof {
             (Kind::Snap, SectorSize::MiB8) => size(10_007_503, 9_998_039, 2_567_922),
             (Kind::Snap, SectorSize::MiB512) => size(57_450_479, 57_401_314, 14_916_880),
             (Kind::Snap, SectorSize::GiB32) => size(81_049_499, 80_978_488, 21_000_000),
-            // Not recorded.
-            (Kind::Snap, SectorSize::GiB64) => None,
+            (Kind::Snap, SectorSize::GiB64) => size(85_006_101, 84_931_220, 22_000_000),
         }
     }
 }
@@ -77,7 +81,7 @@ impl RegisteredProof {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{PorepApi, interactive_seal, update_of_size, window_post, winning_post};
+    use crate::{PorepApi, seal_of_size, update_of_size, window_post, winning_post};
 
     #[test]
     fn small_circuits_are_as_large_as_said() {
@@ -88,8 +92,8 @@ mod tests {
             RegisteredProof::Post(winning_post(SectorSize::KiB2)),
             RegisteredProof::Post(winning_post(SectorSize::GiB64)),
             RegisteredProof::Update(update_of_size(SectorSize::KiB2)),
-            RegisteredProof::Seal(interactive_seal(SectorSize::KiB2, PorepApi::V1)),
-            RegisteredProof::Seal(interactive_seal(SectorSize::KiB2, PorepApi::V1_1)),
+            RegisteredProof::Seal(seal_of_size(SectorSize::KiB2, PorepApi::V1)),
+            RegisteredProof::Seal(seal_of_size(SectorSize::KiB2, PorepApi::V1_1)),
         ];
         for proof in small {
             let system = proof.record().unwrap();

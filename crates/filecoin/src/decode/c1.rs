@@ -9,6 +9,7 @@ use filecoin_proofs::types::SealCommitPhase1Output as BincodePhase1;
 use filecoin_proofs_api::RegisteredSealProof;
 use filecoin_proofs_api::seal::{SealCommitPhase1Output, VanillaSealProof};
 use serde::Deserialize;
+use serde::de::Error as _;
 use storage_proofs_core::merkle::MerkleProofTrait;
 
 use super::json::{parse, require, top_level_keys};
@@ -81,9 +82,17 @@ pub(super) fn inner(bytes: &[u8], place: &str, keys: &BTreeSet<String>) -> Resul
     })
 }
 
+/// More than any PoRep has: 126 in a non-interactive one.
+const MAX_PARTITIONS: u64 = 255;
+
 /// Bincode of the lower-level type of `filecoin_proofs`, to its last byte. Upstream's paths decode as any shape of tree,
 /// so the first comm_d path's length decides which it is.
 pub(super) fn bincode(bytes: &[u8], place: &str) -> Result<Result<C1, BincodeError>, Error> {
+    // The number of partitions, of which an empty one takes three times as much memory as bytes.
+    let partitions = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    if partitions > MAX_PARTITIONS {
+        return Ok(Err(BincodeError::custom(format_args!("it promises {partitions} partitions"))));
+    }
     let base = match from_bincode::<BincodePhase1<SectorShape2KiB>>(bytes) {
         Ok(phase1) => phase1,
         Err(error) => return Ok(Err(error)),

@@ -18,14 +18,12 @@ mod json;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use bincode::Options;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 pub(crate) use c1::C1;
-use json::{parse, quoted, require, top_level_keys};
+use json::{Elements, parse, quoted, require, top_level_keys};
 
 use crate::post::Sectors;
 use crate::snap::Partitions;
@@ -199,7 +197,7 @@ fn decode_market(bytes: &[u8], place: &str, keys: &BTreeSet<String>) -> Result<I
         new_r: [u8; 32],
         new_d: [u8; 32],
         #[serde(rename = "Proofs")]
-        proofs: Vec<String>,
+        proofs: Elements,
     }
     require(&["SectorID"], keys, place, "a snark-market request")?;
     let malformed = |message: String| Error::Malformed { place: place.to_owned(), message };
@@ -210,8 +208,7 @@ fn decode_market(bytes: &[u8], place: &str, keys: &BTreeSet<String>) -> Result<I
             Content::C1(Box::new(c1::inner(bytes, &place, &top_level_keys(bytes, &place)?)?))
         }
         (None, Some(snap)) => {
-            let elements = decode_elements(&snap.proofs, place)?;
-            let partitions = Partitions::from_bincode(&elements);
+            let partitions = Partitions::from_bincode(&snap.proofs.0);
             Content::Snap {
                 partitions: partitions.map_err(|error| malformed(format!("Proofs: {error}")))?,
                 commitments: Some(UpdateCommitments {
@@ -229,22 +226,11 @@ fn decode_market(bytes: &[u8], place: &str, keys: &BTreeSet<String>) -> Result<I
     Ok(Input { miner: Some(miner), sector: Some(number), ..Input::new("a snark-market request", content) })
 }
 
-fn decode_elements(elements: &[String], place: &str) -> Result<Vec<Vec<u8>>, Error> {
-    let decode = |(index, element): (usize, &String)| {
-        STANDARD.decode(element).map_err(|error| Error::Malformed {
-            place: place.to_owned(),
-            message: format!("vanilla proof {index} is not base64: {error}"),
-        })
-    };
-    elements.iter().enumerate().map(decode).collect()
-}
-
 fn decode_array(bytes: &[u8], place: &str, kind: Option<Kind>) -> Result<Input, Error> {
-    let elements: Vec<String> = parse(bytes, place)?;
+    let Elements(elements) = parse(bytes, place)?;
     if elements.is_empty() {
         return Err(unknown(place, "an empty array".to_owned()));
     }
-    let elements = decode_elements(&elements, place)?;
     let wanted = |kinds: &[Kind]| kind.is_none_or(|kind| kinds.contains(&kind));
     let post = Sectors::from_bincode(&elements);
     let snap = Partitions::from_bincode(&elements);
