@@ -240,16 +240,20 @@ fn inspect_of_every_kind() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().display().to_string();
     settings(folder.path()).bind(|| {
-        for (kind, size) in
-            [("porep", "32GiB"), ("winning-post", "32GiB"), ("window-post", "2KiB"), ("snap", "32GiB")]
-        {
-            let out = folder.path().join(kind).display().to_string();
-            let made = run(&["fixture", kind, "--synthetic", "--sector-size", size, "--out", &out]);
-            assert_eq!(exit_code(&made), 0, "{}", stderr(&made));
-            let statement = format!("{out}/statement.json");
-            let output = run(&["inspect", &statement, "--params", &path]);
-            assert_eq!((exit_code(&output), stderr(&output)), (0, String::new()));
-            insta::assert_snapshot!(format!("inspect-{kind}"), stdout(&output));
+        for kind in ["porep", "winning-post", "window-post", "snap"] {
+            for size in ["32GiB", "64GiB"] {
+                let out = folder.path().join(kind).display().to_string();
+                let mut fixture = vec!["fixture", kind, "--synthetic", "--sector-size", size, "--out", &out];
+                if kind == "window-post" {
+                    fixture.extend(["--sectors", "3"]); // a partition of 2,349 takes seconds
+                }
+                let made = run(&fixture);
+                assert_eq!(exit_code(&made), 0, "{}", stderr(&made));
+                let statement = format!("{out}/statement.json");
+                let output = run(&["inspect", &statement, "--params", &path]);
+                assert_eq!((exit_code(&output), stderr(&output)), (0, String::new()));
+                insta::assert_snapshot!(format!("inspect-{kind}-{size}"), stdout(&output));
+            }
         }
         // Without its statement file, what the input does not carry is named.
         let vanilla = folder.path().join("snap/vanilla.json").display().to_string();
@@ -257,6 +261,30 @@ fn inspect_of_every_kind() {
         let refused = run(&["prove", &vanilla, "-o", &format!("{path}/never.proof")]);
         assert_eq!(exit_code(&refused), 2);
         insta::assert_snapshot!("refused-no-commitments", stderr(&refused));
+    });
+}
+
+/// A non-interactive PoRep of production size cannot be made without sealing; its counts show without a vanilla proof.
+#[test]
+fn inspect_of_non_interactive_poreps() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display().to_string();
+    settings(folder.path()).bind(|| {
+        for size in ["32GiB", "64GiB"] {
+            let file = folder.path().join(format!("{size}.json"));
+            let value = serde_json::to_string(&[1; 32]).unwrap();
+            let keys = ["comm_r", "comm_d", "replica_id", "seed", "ticket"];
+            let rest = keys.map(|key| format!(",\"{key}\":{value}")).concat();
+            let inner = format!(
+                "{{\"registered_proof\":\"StackedDrg{size}V1_2_Feat_NonInteractivePoRep\",\
+                 \"vanilla_proofs\":{{\"StackedDrg{size}V1\":[]}}{rest}}}"
+            );
+            fs::write(&file, inner).unwrap();
+            let file = file.display().to_string();
+            let output = run(&["inspect", &file, "--params", &path]);
+            assert_eq!((exit_code(&output), stderr(&output)), (0, String::new()));
+            insta::assert_snapshot!(format!("inspect-porep-ni-{size}"), stdout(&output));
+        }
     });
 }
 

@@ -261,8 +261,14 @@ fn several_inputs_share_their_parameters() {
 /// Whatever shape carries a statement, the proof under a seed is the same.
 #[test]
 fn every_shape_gives_the_same_proof() {
+    for kind in ["winning-post", "window-post"] {
+        every_shape_of(kind);
+    }
+}
+
+fn every_shape_of(kind: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let statement = synthetic("winning-post", "3", folder.path());
+    let statement = synthetic(kind, "3", folder.path());
     let (expected, report) = prove_seeded(&statement, "cpu", folder.path());
     let public = &report["statement"];
     let vanilla = folder.path().join("vanilla.json");
