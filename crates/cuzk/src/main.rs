@@ -13,6 +13,7 @@ mod output;
 mod progress;
 mod prover;
 mod report;
+mod synthesis;
 
 use std::process::ExitCode;
 

@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use cuzk_filecoin::store::{DigestMemory, FileState, TestParameters, TestParametersNote};
-use cuzk_filecoin::{
-    FileIdentity, Kind, PorepApi, RegisteredProof, interactive_seal, manifest, update_of_size, window_post,
-    winning_post,
-};
+use cuzk_filecoin::{FileIdentity, RegisteredProof, manifest};
 use serde::Serialize;
 
 use super::inspect::state;
@@ -187,21 +184,14 @@ fn expected_digest(path: &Path) -> Result<String, Failure> {
 }
 
 fn generate_parameters(arguments: &ParamsGenerateArguments) -> Result<(), Failure> {
-    let size = arguments.sector_size;
-    let proof = match arguments.kind {
-        Kind::Porep => RegisteredProof::Seal(interactive_seal(size, PorepApi::V1_1)),
-        Kind::WinningPost => RegisteredProof::Post(winning_post(size)),
-        Kind::WindowPost => RegisteredProof::Post(window_post(size)),
-        Kind::Snap => RegisteredProof::Update(update_of_size(size)),
-    };
+    let proof = RegisteredProof::latest(arguments.kind, arguments.sector_size);
     let set = proof.parameter_set()?;
     let parameters = TestParameters::locate(&cache_directory()?, arguments.test_params.0, set)?;
     let progress = Progress::new(arguments.quiet);
-    let record = || proof.record();
     let note = if arguments.force {
-        generate(&parameters, record, &progress)?
+        generate(&parameters, &proof, &progress)?
     } else {
-        test_parameters(&parameters, record, &progress)?
+        test_parameters(&parameters, &proof, &progress)?
     };
     drop(progress);
     if arguments.json {

@@ -93,7 +93,7 @@ fn key_path(
     }
     if let Some(seed) = arguments.parameters.test_params {
         let parameters = TestParameters::locate(&cache_directory()?, seed.0, set.clone())?;
-        test_parameters(&parameters, || statement.record(), &Progress::new(false))?;
+        test_parameters(&parameters, &statement.registered_proof(), &Progress::new(false))?;
         return Ok(parameters.key_path());
     }
     let directory = ParameterDirectory::find(arguments.parameters.params.as_deref());
