@@ -1,10 +1,13 @@
 //! The command line.
 
+use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cuzk_filecoin::{
-    CommitmentKind, Kind, MAX_INPUT_BYTES, Overrides, PorepApi, SectorSize, parse_commitment,
+    CommitmentKind, Error, Kind, MAX_INPUT_BYTES, Overrides, PorepApi, SectorSize, parse_commitment,
 };
 
 /// Proves what a Filecoin sealing pipeline leaves on disk: one command from a C1 output to a Groth16 proof that
@@ -28,6 +31,8 @@ pub(crate) enum Command {
     Verify(VerifyArguments),
     /// Show what an input says.
     Inspect(InspectArguments),
+    /// Synthesize partitions and nothing else: counts, times, digests.
+    Synth(SynthArguments),
     /// Make an input: by really sealing a sector, or without.
     Fixture(FixtureArguments),
     /// Find, check or generate parameter files.
@@ -199,6 +204,79 @@ pub(crate) struct InspectArguments {
     /// Print the same as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SynthArguments {
+    /// Any inputs of `prove`; `-` is stdin.
+    #[arg(required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) identity: IdentityArguments,
+    /// Only these partitions: `0`, `0-4`, `0,3`.
+    #[arg(long, value_name = "LIST")]
+    pub(crate) partitions: Option<PartitionList>,
+    /// Synthesize so many times; times are medians.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) repeat: NonZeroUsize,
+    /// Optimizations other than the defaults, as `axis=value,…`; `cuzk variants` lists them.
+    #[arg(long, value_name = "K=V,…", default_value = "", hide_default_value = true)]
+    pub(crate) tune: String,
+    /// Threads to use [default: one for each processor].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// Compare every constraint of the witness with C·w, and name the first that is not satisfied.
+    #[arg(long)]
+    pub(crate) check_witness: bool,
+    /// Do not verify the vanilla proofs first. For benchmarks.
+    #[arg(long)]
+    pub(crate) skip_vanilla_check: bool,
+    /// Count cycles, instructions, cache and branch misses (a repetition's, --check-witness included), where the kernel
+    /// and the processor can.
+    #[arg(long)]
+    pub(crate) counters: bool,
+    /// Print the SHA-256 of witness, a, b and c of each partition. Takes 32 bytes of memory a constraint more.
+    #[arg(long)]
+    pub(crate) digests: bool,
+    /// Write a report (JSON). For several inputs, a report a line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Print the report on stdout instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress on stderr.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Partitions of a statement: numbers from 0 and ranges of them, separated by commas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PartitionList(Vec<RangeInclusive<usize>>);
+
+impl FromStr for PartitionList {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| {
+            text.parse::<usize>().map_err(|_| format!("`{text}` is no partition; write `0`, `0-4` or `0,3`"))
+        };
+        let range = |part: &str| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let range = number(first)?..=number(last)?;
+            if range.is_empty() { Err(format!("`{part}` has no partitions")) } else { Ok(range) }
+        };
+        text.split(',').map(range).collect::<Result<_, _>>().map(PartitionList)
+    }
+}
+
+impl PartitionList {
+    /// The partitions, ascending, each once, of a statement with so many.
+    pub(crate) fn select(&self, partitions: usize) -> Result<Vec<usize>, Error> {
+        if let Some(range) = self.0.iter().find(|range| *range.end() >= partitions) {
+            return Err(Error::NoSuchPartition { asked: *range.end(), partitions });
+        }
+        Ok((0..partitions).filter(|index| self.0.iter().any(|range| range.contains(index))).collect())
+    }
 }
 
 #[derive(Debug, Args)]
@@ -442,6 +520,19 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn lists_of_partitions() {
+        let select = |text: &str| text.parse::<PartitionList>().unwrap().select(10).unwrap();
+        assert_eq!(select("0"), [0]);
+        assert_eq!(select("0-4"), [0, 1, 2, 3, 4]);
+        assert_eq!(select("9,3,2-4,3"), [2, 3, 4, 9]);
+        let ten = "8-10".parse::<PartitionList>().unwrap().select(10).unwrap_err().to_string();
+        assert_eq!(ten, "partition 10 of a statement with 10");
+        for bad in ["", "a", "1-", "-1", "4-2", "1,", "1-2-3"] {
+            assert!(bad.parse::<PartitionList>().is_err(), "{bad}");
+        }
     }
 
     #[test]

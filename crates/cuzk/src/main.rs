@@ -5,6 +5,7 @@
 
 mod arguments;
 mod commands;
+mod counters;
 mod environment;
 mod failure;
 mod loaded;
@@ -47,6 +48,7 @@ fn run() -> Result<(), Failure> {
         Command::Prove(arguments) => commands::prove::run(&arguments),
         Command::Verify(arguments) => commands::verify::run(&arguments),
         Command::Inspect(arguments) => commands::inspect::run(&arguments),
+        Command::Synth(arguments) => commands::synth::run(&arguments),
         Command::Fixture(arguments) => commands::fixture::run(&arguments),
         Command::Params(arguments) => commands::params::run(&arguments),
         Command::Variants(arguments) => commands::variants::run(&arguments),

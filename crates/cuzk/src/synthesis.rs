@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cuzk_filecoin::Statement;
+use cuzk_filecoin::{Kind, Statement};
 use cuzk_groth16::{Observer, Phase, Presize, Shape, Synthesis, Tuning, Work, timed};
 use cuzk_r1cs::{PackedWitness, Template, TemplateParts};
 
@@ -53,6 +53,19 @@ impl Synthesizer {
             Synthesis::Enforce => Way::ByEnforcing(tuning.presize),
         };
         Ok(Synthesizer { way, check })
+    }
+
+    /// Whether a template was read or derived.
+    pub(crate) fn has_template(&self) -> bool {
+        matches!(self.way, Way::ByTemplate(_))
+    }
+
+    /// How many partitions to ask for at a time: one, unless its walk keeps only one thread busy.
+    pub(crate) fn partitions_at_once(&self, statement: &Statement) -> usize {
+        match (&self.way, statement.kind()) {
+            (Way::ByTemplate(_), Kind::Snap) => rayon::current_num_threads(),
+            _ => 1,
+        }
     }
 
     /// The witnesses of partitions, and their a and b where one walk computes them, too.

@@ -24,6 +24,7 @@ fn help_texts() {
         &["prove"],
         &["verify"],
         &["inspect"],
+        &["synth"],
         &["fixture"],
         &["fixture", "porep"],
         &["fixture", "window-post"],
