@@ -23,6 +23,20 @@ pub enum Error {
         /// What is wrong with it, with line and column.
         source: serde_json::Error,
     },
+    /// Upstream's source is not the one that a variant's edits are made for.
+    #[error(
+        "{}: `{pattern}` was found {found} times instead of once: the edits of the variants are made for another \
+         bellpepper-core",
+        path.display()
+    )]
+    EditDoesNotMatch {
+        /// The file.
+        path: PathBuf,
+        /// What is to be replaced.
+        pattern: String,
+        /// How often it was found.
+        found: usize,
+    },
     /// A setting of `--tune` that is not `axis=value`.
     #[error("`{0}` is not of the form axis=value (several are separated by commas)")]
     NotASetting(String),

@@ -6,6 +6,7 @@
 //!
 //! - [`run`] runs cases and names what differed;
 //! - [`lint`] lists every fault of a golden folder;
+//! - [`variants`] builds the product once for each storage of linear combinations;
 //! - [`make`] creates the suite [`make::SUITE`] from a binary's *reference* backend.
 
 #![forbid(unsafe_code)]
@@ -20,6 +21,7 @@ pub mod prover;
 mod report;
 pub mod rows;
 pub mod run;
+pub mod variants;
 
 pub use error::Error;
 pub use report::Cost;

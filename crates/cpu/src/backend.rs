@@ -6,6 +6,7 @@ use cuzk_groth16::{
     Step, Tuning, VerifyingKey, WindowChoice, Work, assemble, digest_g1, digest_g2, digest_scalars, quotient,
     timed,
 };
+use cuzk_r1cs::evaluate_packed;
 
 use crate::msm::{Bases, Curve, Terms};
 use crate::{Arithmetic, CpuTransforms};
@@ -83,7 +84,15 @@ impl Columns {
 
 impl Session for CpuSession {
     fn prove(&mut self, work: Work, blinding: &Blinding, observer: &dyn Observer) -> Result<Proof, Error> {
-        let Work::Evaluated { inputs, aux, a, b } = work;
+        let (inputs, aux, a, b) = match work {
+            Work::Evaluated { inputs, aux, a, b } => (inputs, aux, a, b),
+            Work::Packed { witness, template } => {
+                let rows = timed(observer, Phase::Evaluate, || evaluate_packed(&template, &witness));
+                let (a, b) = rows.expect("witness of another circuit");
+                let aux = witness.unpack_aux(&template).expect("witness of another circuit");
+                (witness.inputs, aux, a, b)
+            }
+        };
         let shape = &self.shape;
         assert_eq!((inputs.len(), aux.len()), (shape.n_inputs, shape.n_aux), "witness of another circuit");
         assert_eq!((a.len(), b.len()), (shape.n_rows, shape.n_rows), "rows of another circuit");

@@ -4,7 +4,7 @@
 mod circuits;
 
 use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use bellpepper_core::Circuit;
 use bellperson::groth16 as upstream;
@@ -13,9 +13,9 @@ use circuits::{Five, Unconstrained, random_circuit};
 use cuzk_cpu::{Arithmetic, CpuBackend, CpuFixedBase, CpuTransforms};
 use cuzk_groth16::{
     Backend, Blinding, Domain, Error, GenerateError, Generated, Ntt, Parameters, Proof, Query, Shape, Silent,
-    Trapdoor, Tuning, generate, quotient,
+    Trapdoor, Tuning, Work, generate, quotient,
 };
-use cuzk_r1cs::{ConstraintSystemMatrices, Synthesis, evaluate, record};
+use cuzk_r1cs::{ConstraintSystemMatrices, Synthesis, derive_flat, evaluate, record, walk_witness};
 use ff::Field;
 use group::{Group, prime::PrimeCurveAffine};
 use proptest::prelude::*;
@@ -124,6 +124,27 @@ fn parameters_are_upstreams_byte_for_byte() {
     assert_eq!(generated.n_bytes, bytes.len() as u64);
     assert_eq!(&generated.blake2b_512, blake2b_simd::blake2b(&bytes).as_array());
     assert_eq!(bytes[..generated.verifying_key.n_bytes()], generated.verifying_key.to_bytes());
+}
+
+#[test]
+fn a_template_stands_for_recording_and_synthesis() {
+    let circuit = Five { x: 3, bit: true };
+    // The flat form: a header and no blocks. Circuits that repeat are tested where templates are.
+    let template = derive_flat(circuit).unwrap();
+    let mut bytes = vec![];
+    generate(fixed_base(), &template, &trapdoor(), &mut bytes, &|_, _| {}).unwrap();
+    assert!(bytes == parameter_bytes(&record(circuit).unwrap()).0);
+
+    let parameters = Parameters::from_source("in memory".into(), Box::new(bytes)).unwrap();
+    let synthesis = evaluate(circuit).unwrap();
+    let shape = Shape::of_template(&template).unwrap();
+    assert_eq!(shape, Shape::of(&synthesis).unwrap());
+    let witness = walk_witness(&template, circuit).unwrap();
+    let blinding = Blinding::from_insecure_seed([7; 32], 0);
+    let mut session = CpuBackend.prepare(&shape, &parameters, &Tuning::default(), &Silent).unwrap();
+    let work = Work::Packed { witness, template: Arc::new(template) };
+    let proof = session.prove(work, &blinding, &Silent).unwrap();
+    assert_eq!(proof, prove(&parameters, synthesis, &blinding, Ntt::Six));
 }
 
 #[test]

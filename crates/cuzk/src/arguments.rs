@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use crate::partitions::PartitionList;
@@ -31,6 +32,8 @@ pub(crate) enum Command {
     Aggregate(AggregateArguments),
     /// Show what an input says.
     Inspect(InspectArguments),
+    /// Synthesize partitions and nothing else: counts, times, digests.
+    Synth(SynthArguments),
     /// Make an input: by really sealing a sector, or without.
     Fixture(FixtureArguments),
     /// Find, check or generate parameter files.
@@ -242,6 +245,49 @@ pub(crate) struct InspectArguments {
     /// Print the same as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SynthArguments {
+    /// Any inputs of `prove`; `-` is stdin.
+    #[arg(required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) identity: IdentityArguments,
+    /// Only these partitions: `0`, `0-4`, `0,3`.
+    #[arg(long, value_name = "LIST")]
+    pub(crate) partitions: Option<PartitionList>,
+    /// Synthesize so many times; times are medians.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) repeat: NonZeroUsize,
+    /// Optimizations other than the defaults, as `axis=value,…`; `cuzk variants` lists them.
+    #[arg(long, value_name = "K=V,…", default_value = "", hide_default_value = true)]
+    pub(crate) tune: String,
+    /// Threads to use [default: one for each processor].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// Compare every constraint of the witness with C·w, and name the first that is not satisfied.
+    #[arg(long)]
+    pub(crate) check_witness: bool,
+    /// Do not verify the vanilla proofs first. For benchmarks.
+    #[arg(long)]
+    pub(crate) skip_vanilla_check: bool,
+    /// Count cycles, instructions, cache and branch misses (a repetition's, --check-witness included), where the kernel
+    /// and the processor can.
+    #[arg(long)]
+    pub(crate) counters: bool,
+    /// Print the SHA-256 of witness, a, b and c of each partition. Takes 32 bytes of memory a constraint more.
+    #[arg(long)]
+    pub(crate) digests: bool,
+    /// Write a report (JSON). For several inputs, a report a line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Print the report on stdout instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress on stderr.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]

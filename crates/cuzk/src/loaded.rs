@@ -14,8 +14,9 @@ use crate::commands::test_parameters;
 use crate::environment::{ParameterDirectory, cache_directory};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::prover::{Prover, WitnessCheck, prover};
+use crate::prover::{Prover, prover};
 use crate::report::ParametersReport;
+use crate::synthesis::WitnessCheck;
 
 /// The circuits seen so far.
 pub(crate) struct Circuits<'a> {
@@ -67,7 +68,7 @@ impl<'a> Circuits<'a> {
         let cache = cache_directory()?;
         if let Some(seed) = self.arguments.parameters.test_params {
             let parameters = TestParameters::locate(&cache, seed.0, set)?;
-            let note = test_parameters(&parameters, statement.registered_proof(), progress)?;
+            let note = test_parameters(&parameters, &statement.registered_proof(), progress)?;
             return Ok(ParametersReport {
                 name: note.parameters,
                 path: parameters.path().display().to_string(),

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod commands;
+mod counters;
 mod environment;
 mod failure;
 mod inner_product;
@@ -15,6 +16,7 @@ mod partitions;
 mod progress;
 mod prover;
 mod report;
+mod synthesis;
 
 use std::process::ExitCode;
 
@@ -49,6 +51,7 @@ fn run() -> Result<(), Failure> {
         Command::Verify(arguments) => commands::verify::run(&arguments),
         Command::Aggregate(arguments) => commands::aggregate::run(&arguments),
         Command::Inspect(arguments) => commands::inspect::run(&arguments),
+        Command::Synth(arguments) => commands::synth::run(&arguments),
         Command::Fixture(arguments) => commands::fixture::run(&arguments),
         Command::Params(arguments) => commands::params::run(&arguments),
         Command::Variants(arguments) => commands::variants::run(&arguments),

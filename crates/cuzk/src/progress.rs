@@ -90,6 +90,10 @@ impl<'a> Recorder<'a> {
         Recorder { progress, label, digests_wanted, recorded: Mutex::default() }
     }
 
+    pub(crate) fn progress(&self) -> &'a Progress {
+        self.progress
+    }
+
     pub(crate) fn finish(self) -> Recorded {
         self.recorded.into_inner().expect("no panic while held")
     }

@@ -7,17 +7,11 @@ use anyhow::anyhow;
 use cuzk_cpu::CpuBackend;
 use cuzk_filecoin::Statement;
 use cuzk_filecoin::reference::ReferenceParameters;
-use cuzk_groth16::{Backend, Blinding, Observer, Parameters, Phase, Proof, Session, Shape, Tuning, timed};
+use cuzk_groth16::{Backend, Blinding, Observer, Parameters, Proof, Session, Shape, Tuning};
 
 use crate::failure::Failure;
 use crate::progress::{Recorder, milliseconds};
-
-/// Whether the witness is compared with C·w before it is proved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WitnessCheck {
-    Skip,
-    EveryConstraint,
-}
+use crate::synthesis::{Synthesizer, WitnessCheck};
 
 /// A way to prove the partitions of one circuit; parameters are loaded for the first of them.
 pub(crate) trait Prover {
@@ -43,7 +37,8 @@ pub(crate) fn prover(
     if backend == "reference" {
         return Box::new(ReferenceProver { file, loaded: None });
     }
-    Box::new(BackendProver { backend: Box::new(CpuBackend), file, tuning, check, prepared: None })
+    let backend = Box::new(CpuBackend);
+    Box::new(BackendProver { backend, file, tuning, check, synthesizer: None, prepared: None })
 }
 
 /// Through a backend of ours.
@@ -52,6 +47,7 @@ struct BackendProver {
     file: Arc<Parameters>,
     tuning: Tuning,
     check: WitnessCheck,
+    synthesizer: Option<Synthesizer>,
     prepared: Option<(Shape, Box<dyn Session>)>,
 }
 
@@ -95,23 +91,28 @@ impl Prover for BackendProver {
         recorder: &Recorder<'_>,
         around: &Recorder<'_>,
     ) -> Result<(Proof, f64), Failure> {
+        let synthesizer = match &self.synthesizer {
+            Some(synthesizer) => synthesizer,
+            None => {
+                let new = Synthesizer::new(statement, &self.tuning, self.check, around.progress())?;
+                self.synthesizer.insert(new)
+            }
+        };
         let start = Instant::now();
-        let synthesis = timed(recorder, Phase::Synthesis, || match self.check {
-            WitnessCheck::EveryConstraint => statement.synthesize_checked(partition),
-            WitnessCheck::Skip => statement.synthesize(partition),
-        })?;
-        let synthesized = start.elapsed();
+        let synthesized = synthesizer.synthesize(statement, &[partition], recorder)?;
+        let synthesized = synthesized.into_iter().next().expect("one of one partition");
+        let synthesis_time = start.elapsed();
         let (shape, session) = match &mut self.prepared {
             Some(prepared) => prepared,
             None => {
-                let shape = Shape::of(&synthesis)?;
+                let shape = synthesized.shape()?;
                 let session = self.backend.prepare(&shape, &self.file, &self.tuning, around)?;
                 self.prepared.insert((shape, session))
             }
         };
-        shape.check_synthesis(&synthesis)?;
+        let work = synthesized.into_work(shape)?;
         let start = Instant::now();
-        let proof = session.prove(synthesis.into(), blinding, recorder)?;
-        Ok((proof, milliseconds(synthesized + start.elapsed())))
+        let proof = session.prove(work, blinding, recorder)?;
+        Ok((proof, milliseconds(synthesis_time + start.elapsed())))
     }
 }

@@ -25,6 +25,7 @@ fn help_texts() {
         &["verify"],
         &["aggregate"],
         &["inspect"],
+        &["synth"],
         &["fixture"],
         &["fixture", "porep"],
         &["fixture", "window-post"],

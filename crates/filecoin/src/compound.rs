@@ -7,7 +7,9 @@ use bellpepper_core::Circuit;
 use bellperson::groth16 as upstream;
 use blstrs::{Bls12, Scalar as Fr};
 use cuzk_groth16::{Blinding, Observer, Proof, VerifyingKey};
-use cuzk_r1cs::{Checked, ConstraintSystemMatrices, Synthesis};
+use cuzk_r1cs::{
+    BlockStart, PackedWitness, Sink, SynthesisError, Template, Walkable, walk_blocks, walk_witness,
+};
 use storage_proofs_core::compound_proof::{self, CircuitComponent, CompoundProof};
 use storage_proofs_core::multi_proof::MultiProof;
 use storage_proofs_core::parameter_cache::ParameterSetMetadata;
@@ -16,13 +18,47 @@ use storage_proofs_core::proof::ProofScheme;
 use crate::Error;
 use crate::reference::{self, ReferenceParameters, ReferenceProof};
 
-/// A statement whose circuits can be built, walked, proved by the reference and verified.
-pub(crate) trait Provable {
-    /// Walks the circuit of a partition with its values.
-    fn synthesize(&self, partition: usize) -> Result<Synthesis, Error>;
+/// A circuit of any type, to be walked once.
+pub(crate) struct AnyCircuit<'a>(Box<Walk<'a>>);
 
-    /// As [`Provable::synthesize`], and compares each constraint with C·w.
-    fn synthesize_checked(&self, partition: usize) -> Result<Checked, Error>;
+type Walk<'a> = dyn FnOnce(&mut dyn Sink) -> Result<usize, SynthesisError> + 'a;
+
+impl<'a> AnyCircuit<'a> {
+    pub(crate) fn new(circuit: impl Circuit<Fr> + 'a) -> Self {
+        AnyCircuit(Box::new(|sink| circuit.walk_into(sink)))
+    }
+}
+
+impl Walkable for AnyCircuit<'_> {
+    fn walk_into(self, sink: &mut dyn Sink) -> Result<usize, SynthesisError> {
+        self.0(sink)
+    }
+}
+
+/// How many of its repeated blocks a blank circuit has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Blocks {
+    /// Two, where the circuit repeats under one shift.
+    Two,
+    /// As many as the circuit that is proved.
+    All,
+}
+
+/// Upstream's circuit without values, and how it repeats.
+pub(crate) struct Blank {
+    pub(crate) circuit: AnyCircuit<'static>,
+    pub(crate) start: BlockStart,
+    /// The number of blocks of the circuit that is proved.
+    pub(crate) instances: usize,
+}
+
+/// A statement whose circuits can be built, walked, proved by the reference and verified.
+pub(crate) trait Provable: Sync {
+    /// The circuit of a partition with its values.
+    fn circuit(&self, partition: usize) -> Result<AnyCircuit<'_>, Error>;
+
+    /// Walks a partition for its witness, blocks in parallel where upstream can build them one by one.
+    fn witness(&self, partition: usize, template: &Template) -> Result<PackedWitness, Error>;
 
     /// Proves a partition through unmodified bellperson.
     fn prove_by_reference(
@@ -61,8 +97,12 @@ where
     pub(crate) requirements: S::Requirements,
     /// One vanilla proof a partition.
     pub(crate) vanilla: Cow<'v, [S::Proof]>,
+    /// The circuit of the header and one block of a partition; `None` where upstream builds whole partitions only.
+    pub(crate) block: Option<BlockOf<'v, S, C, P>>,
     pub(crate) circuit: PhantomData<fn() -> (C, P)>,
 }
+
+type BlockOf<'v, S, C, P> = fn(&Compound<'v, S, C, P>, partition: usize, block: usize) -> Result<C, Error>;
 
 /// Upstream's parameters of a scheme with a number of partitions.
 pub(crate) fn public_params<S, C, P>(
@@ -81,19 +121,6 @@ where
         .map_err(Error::upstream("setting up the circuit"))
 }
 
-/// The matrices of upstream's blank circuit.
-pub(crate) fn record_blank<S, C, P>(params: &S::PublicParams) -> Result<ConstraintSystemMatrices, Error>
-where
-    S: ProofScheme<'static>,
-    C: Circuit<Fr> + CircuitComponent + Send,
-    P: CompoundProof<'static, S, C>,
-    S::Proof: Sync + Send,
-    S::PublicParams: ParameterSetMetadata + Sync + Send,
-    S::PublicInputs: Clone + Sync,
-{
-    cuzk_r1cs::record(P::blank_circuit(params)).map_err(synthesis_error)
-}
-
 impl<S, C, P> Compound<'_, S, C, P>
 where
     S: ProofScheme<'static>,
@@ -103,33 +130,41 @@ where
     S::PublicParams: ParameterSetMetadata + Sync + Send,
     S::PublicInputs: Clone + Sync,
 {
-    fn circuit(&self, partition: usize) -> Result<C, Error> {
-        P::circuit(
-            &self.inputs,
-            C::ComponentPrivateInputs::default(),
-            &self.vanilla[partition],
-            &self.params.vanilla_params,
-            Some(partition),
-        )
-        .map_err(Error::upstream("building the circuit"))
+    fn of_partition(&self, partition: usize) -> Result<C, Error> {
+        Self::build(&self.params.vanilla_params, &self.inputs, &self.vanilla[partition], partition)
+    }
+
+    /// Upstream's circuit of what is opened in a partition.
+    pub(crate) fn build(
+        params: &S::PublicParams,
+        inputs: &S::PublicInputs,
+        vanilla: &S::Proof,
+        partition: usize,
+    ) -> Result<C, Error> {
+        P::circuit(inputs, C::ComponentPrivateInputs::default(), vanilla, params, Some(partition))
+            .map_err(Error::upstream("building the circuit"))
     }
 }
 
 impl<S, C, P> Provable for Compound<'_, S, C, P>
 where
     S: ProofScheme<'static>,
+    S::Requirements: Sync,
     C: Circuit<Fr> + CircuitComponent + Send,
     P: CompoundProof<'static, S, C>,
     S::Proof: Clone + Sync + Send,
     S::PublicParams: ParameterSetMetadata + Sync + Send,
     S::PublicInputs: Clone + Sync,
 {
-    fn synthesize(&self, partition: usize) -> Result<Synthesis, Error> {
-        cuzk_r1cs::evaluate(self.circuit(partition)?).map_err(synthesis_error)
+    fn circuit(&self, partition: usize) -> Result<AnyCircuit<'_>, Error> {
+        Ok(AnyCircuit::new(self.of_partition(partition)?))
     }
 
-    fn synthesize_checked(&self, partition: usize) -> Result<Checked, Error> {
-        cuzk_r1cs::check(self.circuit(partition)?).map_err(synthesis_error)
+    fn witness(&self, partition: usize, template: &Template) -> Result<PackedWitness, Error> {
+        match self.block {
+            Some(block_of) => walk_blocks(template, |block| block_of(self, partition, block)),
+            None => Ok(walk_witness(template, self.of_partition(partition)?)?),
+        }
     }
 
     fn prove_by_reference(
@@ -138,7 +173,7 @@ where
         parameters: &ReferenceParameters,
         blinding: &Blinding,
     ) -> Result<ReferenceProof, Error> {
-        reference::prove(self.circuit(partition)?, parameters, blinding)
+        reference::prove(self.of_partition(partition)?, parameters, blinding)
     }
 
     fn digests_by_reference(
@@ -148,7 +183,7 @@ where
         blinding: &Blinding,
         observer: &dyn Observer,
     ) -> Result<Proof, Error> {
-        reference::prove_in_steps(self.circuit(partition)?, parameters, blinding, observer)
+        reference::prove_in_steps(self.of_partition(partition)?, parameters, blinding, observer)
     }
 
     fn public_inputs(&self, partition: usize) -> Result<Vec<Fr>, Error> {
@@ -176,10 +211,6 @@ where
             .map_err(|error| invalid(error.to_string()))?;
         if verified { Ok(()) } else { Err(invalid("upstream's verifier says so".to_owned())) }
     }
-}
-
-fn synthesis_error(error: cuzk_r1cs::SynthesisError) -> Error {
-    Error::Groth16(cuzk_groth16::Error::Synthesis(error))
 }
 
 /// Upstream's form of a verifying key.

@@ -286,6 +286,26 @@ pub enum Error {
         source: anyhow::Error,
     },
 
+    /// A circuit that is not the one that is known.
+    #[error(
+        "upstream's {kind} circuit for {sector_size} is not the known one: {found} found, {expected} expected; if an \
+         upgrade of upstream is meant to change it, write golden/circuits.json anew"
+    )]
+    CircuitChanged {
+        /// The kind of proof.
+        kind: crate::Kind,
+        /// The sector size.
+        sector_size: String,
+        /// Counts or digest found.
+        found: String,
+        /// Counts or digest known.
+        expected: String,
+    },
+
+    /// A template, a packed witness, or the circuit that they come from.
+    #[error(transparent)]
+    Circuit(#[from] cuzk_r1cs::Error),
+
     /// Proving or parameters.
     #[error(transparent)]
     Groth16(#[from] cuzk_groth16::Error),
@@ -318,7 +338,9 @@ impl Error {
             Error::Aggregation { .. } => "no_aggregate",
             Error::InnerProductKey { .. } => "parameters",
             Error::ProofInvalid { .. } => "proof_invalid",
-            Error::Unsatisfied { .. } => "unsatisfied",
+            Error::Unsatisfied { .. } | Error::Circuit(cuzk_r1cs::Error::NotABit { .. }) => "unsatisfied",
+            Error::CircuitChanged { .. } => "circuit_changed",
+            Error::Circuit(_) => "circuit",
             Error::NoSyntheticSector { .. } => "no_synthetic_sector",
             Error::Upstream { .. } => "upstream",
             Error::Groth16(_) => "parameters",

@@ -8,9 +8,10 @@
 //! * [`Input`] is a decoded file; [`Statement`] is a file together with what the file does not carry (the miner).
 //! * [`Statement::check`] finds in milliseconds what would otherwise show after a full proof: a wrong miner or sector,
 //!   missing challenges; [`Statement::check_vanilla_proofs`] asks upstream, too.
-//! * [`Statement::synthesize`], [`Statement::record`] and [`Statement::verify`] go through upstream's public API
+//! * [`Statement::synthesize`], [`Statement::witness`] and [`Statement::verify`] go through upstream's public API
 //!   (`storage-proofs-porep`), never through its process-wide parameter cache.
 //! * [`mod@reference`] proves through unmodified bellperson: what everything else is compared with.
+//! * [`templates`] has the circuits of all kinds as a header and a repeated block; [`KnownCircuit`] their digests.
 //! * [`ParameterSet`] names the parameter files of a circuit and their digests in upstream's manifest.
 //! * [`Aggregation`] makes one proof of the proofs of many PoReps.
 //! * [`fixture`] makes inputs by really sealing a sector; [`synthetic`] makes inputs of any size without sealing.
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod aggregate;
+mod circuits;
 mod commitment;
 mod compound;
 mod decode;
@@ -31,14 +33,15 @@ mod post;
 pub mod reference;
 mod registered;
 mod shape;
-mod size;
 mod snap;
 mod statement;
 pub mod store;
 pub mod synthetic;
+pub mod templates;
 mod vanilla_checks;
 
 pub use aggregate::{Aggregation, InnerProductKey, aggregate_bytes};
+pub use circuits::KnownCircuit;
 pub use commitment::{CommitmentKind, commitment_cid, parse_commitment};
 pub use decode::{Input, MAX_INPUT_BYTES};
 pub use error::Error;

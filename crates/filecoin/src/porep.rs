@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use cuzk_r1cs::ConstraintSystemMatrices;
+use cuzk_r1cs::BlockStart;
 use filecoin_hashers::{HashFunction, Hasher};
 use filecoin_proofs::constants::{
     DefaultPieceHasher, SectorShape2KiB, SectorShape8MiB, SectorShape32GiB, SectorShape64GiB,
@@ -14,13 +14,14 @@ use filecoin_proofs::types::{MerkleTreeTrait, PoRepConfig};
 use filecoin_proofs_api::RegisteredSealProof;
 use filecoin_proofs_api::seal::VanillaSealProof;
 use rayon::prelude::*;
+use storage_proofs_core::compound_proof::CompoundProof;
 use storage_proofs_core::drgraph::Graph;
 use storage_proofs_porep::stacked::{
     self, ChallengeRequirements, SetupParams, StackedCircuit, StackedCompound, StackedDrg,
     generate_replica_id,
 };
 
-use crate::compound::{self, Compound, Provable};
+use crate::compound::{self, AnyCircuit, Blank, Blocks, Compound, Provable};
 use crate::identity::domain;
 use crate::{Error, ParameterSet, SectorSize, vanilla_checks};
 
@@ -249,6 +250,15 @@ impl Porep {
             inputs: self.public_inputs::<Tree>()?,
             requirements: ChallengeRequirements { minimum_challenges: self.config().minimum_challenges() },
             vanilla: Cow::Borrowed(vanilla),
+            block: Some(|all, partition, challenge| {
+                let vanilla = vec![all.vanilla[partition][challenge].clone()];
+                Compound::<_, _, Joined<Tree>>::build(
+                    &all.params.vanilla_params,
+                    &all.inputs,
+                    &vanilla,
+                    partition,
+                )
+            }),
             circuit: PhantomData,
         }))
     }
@@ -266,19 +276,25 @@ pub(crate) fn parameter_set(registered_proof: RegisteredSealProof) -> Result<Par
     Ok(ParameterSet::new(circuit, porep_size(registered_proof)?))
 }
 
-/// The matrices of a registered proof's circuit.
-pub(crate) fn record(registered_proof: RegisteredSealProof) -> Result<ConstraintSystemMatrices, Error> {
-    fn blank<Tree: 'static + MerkleTreeTrait>(
-        config: &PoRepConfig,
-    ) -> Result<ConstraintSystemMatrices, Error> {
+/// A registered proof's circuit without values; a block is a challenge. All versions of PoRep have the same.
+pub(crate) fn blank(registered_proof: RegisteredSealProof, blocks: Blocks) -> Result<Blank, Error> {
+    fn blank<Tree: 'static + MerkleTreeTrait>(config: &PoRepConfig, blocks: Blocks) -> Result<Blank, Error> {
         let setup = setup_params(config).map_err(Error::upstream("setting up the PoRep"))?;
-        let params = compound::public_params::<Scheme<Tree>, Circuit<Tree>, Joined<Tree>>(setup, None)?;
-        compound::record_blank::<Scheme<Tree>, Circuit<Tree>, Joined<Tree>>(&params.vanilla_params)
+        let mut params =
+            compound::public_params::<Scheme<Tree>, Circuit<Tree>, Joined<Tree>>(setup, None)?.vanilla_params;
+        let instances = params.challenges.num_challenges_per_partition();
+        if blocks == Blocks::Two {
+            params.challenges = stacked::Challenges::new_interactive(2);
+        }
+        let circuit: Circuit<Tree> =
+            <Joined<Tree> as CompoundProof<Scheme<Tree>, Circuit<Tree>>>::blank_circuit(&params);
+        let start = BlockStart { depth: 1, prefix: "challenge_" };
+        Ok(Blank { circuit: AnyCircuit::new(circuit), start, instances })
     }
     let config = registered_proof.as_v1_config();
     match porep_size(registered_proof)? {
-        SectorSize::KiB2 | SectorSize::MiB8 | SectorSize::MiB512 => blank::<SectorShape2KiB>(&config),
-        SectorSize::GiB32 => blank::<SectorShape32GiB>(&config),
-        SectorSize::GiB64 => blank::<SectorShape64GiB>(&config),
+        SectorSize::KiB2 | SectorSize::MiB8 | SectorSize::MiB512 => blank::<SectorShape2KiB>(&config, blocks),
+        SectorSize::GiB32 => blank::<SectorShape32GiB>(&config, blocks),
+        SectorSize::GiB64 => blank::<SectorShape64GiB>(&config, blocks),
     }
 }

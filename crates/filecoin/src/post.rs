@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use cuzk_r1cs::ConstraintSystemMatrices;
+use cuzk_r1cs::BlockStart;
 use filecoin_hashers::poseidon::PoseidonHasher;
 use filecoin_hashers::{HashFunction, Hasher};
 use filecoin_proofs::constants::{SectorShape2KiB, SectorShape32GiB, SectorShape64GiB};
@@ -15,6 +15,7 @@ use filecoin_proofs::parameters::{window_post_setup_params, winning_post_setup_p
 use filecoin_proofs::types::{FallbackPoStSectorProof, MerkleTreeTrait, PoStConfig};
 use filecoin_proofs_api::{PoStType, RegisteredPoStProof};
 use rayon::prelude::*;
+use storage_proofs_core::compound_proof::CompoundProof;
 use storage_proofs_core::merkle::MerkleProofTrait;
 use storage_proofs_core::proof::ProofScheme;
 use storage_proofs_post::fallback::{
@@ -22,7 +23,7 @@ use storage_proofs_post::fallback::{
     SectorProof,
 };
 
-use crate::compound::{self, Compound, Provable};
+use crate::compound::{self, AnyCircuit, Blank, Blocks, Compound, Provable};
 use crate::decode::BincodeError;
 use crate::identity::{domain, prover_id};
 use crate::shape::size_of_path;
@@ -262,9 +263,25 @@ impl Post {
                 minimum_challenge_count: config.challenge_count * config.sector_count,
             },
             vanilla: Cow::Owned(vanilla),
+            block: Some(one_sector),
             circuit: PhantomData,
         }))
     }
+}
+
+/// The circuit of one sector of a partition. A partition that is not full repeats its last sector.
+fn one_sector<Tree: 'static + MerkleTreeTrait>(
+    all: &Compound<Scheme<Tree>, Circuit<Tree>, Joined<Tree>>,
+    partition: usize,
+    sector: usize,
+) -> Result<Circuit<Tree>, Error> {
+    let params = &all.params.vanilla_params;
+    let of_partition = all.inputs.sectors.chunks(params.sector_count).nth(partition).unwrap_or_default();
+    let public = of_partition.get(sector).or(of_partition.last()).into_iter().cloned().collect();
+    let inputs = fallback::PublicInputs { sectors: public, k: None, ..all.inputs };
+    let vanilla = fallback::Proof { sectors: vec![all.vanilla[partition].sectors[sector].clone()] };
+    let params = fallback::PublicParams { sector_count: 1, ..params.clone() };
+    Compound::<_, _, Joined<Tree>>::build(&params, &inputs, &vanilla, 0)
 }
 
 fn setup_params(config: &PoStConfig) -> Result<fallback::SetupParams, Error> {
@@ -312,21 +329,26 @@ pub(crate) fn parameter_set(registered_proof: RegisteredPoStProof) -> Result<Par
     Ok(ParameterSet::new(circuit, post_size(registered_proof)?))
 }
 
-/// The matrices of a registered proof's circuit.
-pub(crate) fn record(registered_proof: RegisteredPoStProof) -> Result<ConstraintSystemMatrices, Error> {
-    fn blank<Tree: 'static + MerkleTreeTrait>(
-        config: &PoStConfig,
-    ) -> Result<ConstraintSystemMatrices, Error> {
-        let params = compound::public_params::<Scheme<Tree>, Circuit<Tree>, Joined<Tree>>(
-            setup_params(config)?,
-            None,
-        )?;
-        compound::record_blank::<Scheme<Tree>, Circuit<Tree>, Joined<Tree>>(&params.vanilla_params)
+/// A registered proof's circuit without values; a block is a sector.
+pub(crate) fn blank(registered_proof: RegisteredPoStProof, blocks: Blocks) -> Result<Blank, Error> {
+    fn blank<Tree: 'static + MerkleTreeTrait>(config: &PoStConfig, blocks: Blocks) -> Result<Blank, Error> {
+        let mut setup = setup_params(config)?;
+        let instances = setup.sector_count;
+        if blocks == Blocks::Two {
+            setup.sector_count = 2;
+        }
+        let params = compound::public_params::<Scheme<Tree>, Circuit<Tree>, Joined<Tree>>(setup, None)?;
+        let circuit: Circuit<Tree> =
+            <Joined<Tree> as CompoundProof<Scheme<Tree>, Circuit<Tree>>>::blank_circuit(
+                &params.vanilla_params,
+            );
+        let start = BlockStart { depth: 2, prefix: "sector_" };
+        Ok(Blank { circuit: AnyCircuit::new(circuit), start, instances })
     }
     let config = registered_proof.as_v1_config();
     match post_size(registered_proof)? {
-        SectorSize::KiB2 | SectorSize::MiB8 | SectorSize::MiB512 => blank::<SectorShape2KiB>(&config),
-        SectorSize::GiB32 => blank::<SectorShape32GiB>(&config),
-        SectorSize::GiB64 => blank::<SectorShape64GiB>(&config),
+        SectorSize::KiB2 | SectorSize::MiB8 | SectorSize::MiB512 => blank::<SectorShape2KiB>(&config, blocks),
+        SectorSize::GiB32 => blank::<SectorShape32GiB>(&config, blocks),
+        SectorSize::GiB64 => blank::<SectorShape64GiB>(&config, blocks),
     }
 }

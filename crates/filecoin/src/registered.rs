@@ -4,7 +4,7 @@ use std::fmt;
 
 use filecoin_proofs_api::{ApiFeature, RegisteredPoStProof, RegisteredSealProof, RegisteredUpdateProof};
 
-use crate::{Error, SectorSize};
+use crate::{Error, Kind, SectorSize};
 
 /// A registered proof of any kind. Displayed by proofs-api's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,18 @@ pub enum RegisteredProof {
     Post(RegisteredPoStProof),
     /// Replica update.
     Update(RegisteredUpdateProof),
+}
+
+impl RegisteredProof {
+    /// The latest of a kind and size; of PoReps, the interactive one.
+    pub fn latest(kind: Kind, size: SectorSize) -> Self {
+        match kind {
+            Kind::Porep => RegisteredProof::Seal(latest_seal(size)),
+            Kind::WinningPost => RegisteredProof::Post(winning_post(size)),
+            Kind::WindowPost => RegisteredProof::Post(window_post(size)),
+            Kind::Snap => RegisteredProof::Update(update_of_size(size)),
+        }
+    }
 }
 
 impl fmt::Display for RegisteredProof {

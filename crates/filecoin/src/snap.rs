@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use cuzk_r1cs::ConstraintSystemMatrices;
+use cuzk_r1cs::BlockStart;
 use filecoin_hashers::{HashFunction, Hasher};
 use filecoin_proofs::constants::{SectorShape2KiB, SectorShape32GiB, SectorShape64GiB};
 use filecoin_proofs::types::{MerkleTreeTrait, SectorUpdateConfig};
@@ -18,7 +18,7 @@ use storage_proofs_update::{
     PublicInputs, PublicParams, SetupParams,
 };
 
-use crate::compound::{self, Compound, Provable};
+use crate::compound::{self, AnyCircuit, Blank, Compound, Provable};
 use crate::decode::BincodeError;
 use crate::identity::domain;
 use crate::shape::size_of_path;
@@ -191,6 +191,8 @@ impl Snap {
             inputs: self.public_inputs()?,
             requirements: (),
             vanilla: Cow::Borrowed(partitions),
+            // The bits of a challenge come from its place in a digest of several.
+            block: None,
             circuit: PhantomData,
         }))
     }
@@ -249,17 +251,19 @@ pub(crate) fn parameter_set(registered_proof: RegisteredUpdateProof) -> Result<P
     Ok(ParameterSet::new(circuit, size))
 }
 
-/// The matrices of a registered proof's circuit.
-pub(crate) fn record(registered_proof: RegisteredUpdateProof) -> Result<ConstraintSystemMatrices, Error> {
-    fn blank<Tree: 'static + MerkleTreeTrait<Hasher = TreeRHasher>>(
-        params: &PublicParams,
-    ) -> Result<ConstraintSystemMatrices, Error> {
-        compound::record_blank::<Scheme<Tree>, Circuit<Tree>, Joined<Tree>>(params)
+/// A registered proof's circuit without values; a block is a challenge. The header depends on the number of challenges,
+/// and what a block takes from it on which challenge it is, so that only the whole circuit tells.
+pub(crate) fn blank(registered_proof: RegisteredUpdateProof) -> Result<Blank, Error> {
+    fn blank<Tree: 'static + MerkleTreeTrait<Hasher = TreeRHasher>>(params: PublicParams) -> Blank {
+        let instances = params.challenge_count;
+        let circuit = AnyCircuit::new(Circuit::<Tree>::blank(params));
+        let start = BlockStart { depth: 1, prefix: "get_challenge_high_bits (c_index=" };
+        Blank { circuit, start, instances }
     }
     let params = PublicParams::from_sector_size(registered_proof.sector_size().0);
-    match snap_size(registered_proof)? {
-        SectorSize::KiB2 | SectorSize::MiB8 | SectorSize::MiB512 => blank::<SectorShape2KiB>(&params),
-        SectorSize::GiB32 => blank::<SectorShape32GiB>(&params),
-        SectorSize::GiB64 => blank::<SectorShape64GiB>(&params),
-    }
+    Ok(match snap_size(registered_proof)? {
+        SectorSize::KiB2 | SectorSize::MiB8 | SectorSize::MiB512 => blank::<SectorShape2KiB>(params),
+        SectorSize::GiB32 => blank::<SectorShape32GiB>(params),
+        SectorSize::GiB64 => blank::<SectorShape64GiB>(params),
+    })
 }

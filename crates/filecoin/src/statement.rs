@@ -5,8 +5,9 @@ use std::str::FromStr;
 
 use blstrs::Scalar as Fr;
 use cuzk_groth16::{Blinding, Observer, Proof, VerifyingKey};
-use cuzk_r1cs::{ConstraintSystemMatrices, Synthesis};
+use cuzk_r1cs::{PackedWitness, Synthesis, Template};
 use filecoin_proofs_api::{RegisteredPoStProof, RegisteredSealProof, RegisteredUpdateProof};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -415,14 +416,25 @@ impl Statement {
         }
     }
 
-    /// Walks the circuit of a partition with its values. After [`Statement::check`].
+    /// Walks the circuit of a partition with its values, on one thread (`synthesis = enforce`). After
+    /// [`Statement::check`].
     pub fn synthesize(&self, partition: usize) -> Result<Synthesis, Error> {
-        self.provable(partition)?.synthesize(partition)
+        let provable = self.provable(partition)?;
+        Ok(cuzk_r1cs::evaluate(provable.circuit(partition)?).map_err(cuzk_r1cs::Error::from)?)
+    }
+
+    /// As [`Statement::synthesize`], into vectors of the circuit's known sizes.
+    pub fn synthesize_presized(&self, partition: usize) -> Result<Synthesis, Error> {
+        let size = self.registered_proof().known_circuit()?.size();
+        let provable = self.provable(partition)?;
+        let synthesis = cuzk_r1cs::evaluate_presized(provable.circuit(partition)?, &size);
+        Ok(synthesis.map_err(cuzk_r1cs::Error::from)?)
     }
 
     /// As [`Statement::synthesize`], and compares each constraint with C·w.
     pub fn synthesize_checked(&self, partition: usize) -> Result<Synthesis, Error> {
-        let checked = self.provable(partition)?.synthesize_checked(partition)?;
+        let provable = self.provable(partition)?;
+        let checked = cuzk_r1cs::check(provable.circuit(partition)?).map_err(cuzk_r1cs::Error::from)?;
         match checked.unsatisfied {
             Some(unsatisfied) => {
                 Err(Error::Unsatisfied { partition, row: unsatisfied.row, path: unsatisfied.path })
@@ -431,9 +443,29 @@ impl Statement {
         }
     }
 
-    /// The matrices of the circuit, for parameter generation.
-    pub fn record(&self) -> Result<ConstraintSystemMatrices, Error> {
-        self.registered_proof().record()
+    /// The witness of a partition by its circuit's template: blocks in parallel on the current rayon pool for PoRep and
+    /// PoSt, on one thread for a replica update. The same whatever the number of threads. After [`Statement::check`].
+    pub fn witness(&self, partition: usize, template: &Template) -> Result<PackedWitness, Error> {
+        self.provable(partition)?.witness(partition, template)
+    }
+
+    /// The witnesses of several partitions, all at once: what keeps the threads busy where a partition's blocks do not.
+    pub fn witnesses(&self, partitions: &[usize], template: &Template) -> Result<Vec<PackedWitness>, Error> {
+        partitions.par_iter().map(|partition| self.witness(*partition, template)).collect()
+    }
+
+    /// Compares each constraint of a partition with C·w, on all threads of the current rayon pool, in no memory to speak
+    /// of. The template must have been read with C.
+    pub fn check_witness(
+        &self,
+        partition: usize,
+        template: &Template,
+        witness: &PackedWitness,
+    ) -> Result<(), Error> {
+        let Some(row) = cuzk_r1cs::first_unsatisfied(template, witness)? else { return Ok(()) };
+        let path = cuzk_r1cs::row_path(self.provable(partition)?.circuit(partition)?, row);
+        let path = path.map_err(cuzk_r1cs::Error::from)?.unwrap_or_default();
+        Err(Error::Unsatisfied { partition, row, path })
     }
 
     /// Proves a partition through unmodified bellperson.
@@ -629,15 +661,6 @@ impl RegisteredProof {
             RegisteredProof::Seal(proof) => porep::parameter_set(*proof),
             RegisteredProof::Post(proof) => post::parameter_set(*proof),
             RegisteredProof::Update(proof) => snap::parameter_set(*proof),
-        }
-    }
-
-    /// The matrices of the circuit, from upstream's blank circuit, for parameter generation.
-    pub fn record(&self) -> Result<ConstraintSystemMatrices, Error> {
-        match self {
-            RegisteredProof::Seal(proof) => porep::record(*proof),
-            RegisteredProof::Post(proof) => post::record(*proof),
-            RegisteredProof::Update(proof) => snap::record(*proof),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use cuzk_groth16::{FixedBase, GenerateError, Trapdoor, generate};
-use cuzk_r1cs::ConstraintSystemMatrices;
+use cuzk_r1cs::ColumnSums;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
@@ -252,7 +252,7 @@ impl TestParameters {
     /// Generates the parameters of `system`. Each file appears whole or not at all, the note last.
     pub fn generate(
         &self,
-        system: &ConstraintSystemMatrices,
+        system: &dyn ColumnSums,
         fixed_base: &dyn FixedBase,
         progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<TestParametersNote, StoreError> {

@@ -1,7 +1,9 @@
 //! The interface of the backends.
 
+use std::sync::Arc;
+
 use blstrs::Scalar as Fr;
-use cuzk_r1cs::{Densities, Synthesis};
+use cuzk_r1cs::{Densities, PackedWitness, Synthesis, Template};
 
 use crate::{Blinding, Domain, Error, Observer, Parameters, Proof, Query, Tuning};
 
@@ -29,6 +31,17 @@ impl Shape {
             n_aux: synthesis.aux.len(),
             densities: synthesis.densities.clone(),
             domain: Domain::for_rows(synthesis.a.len())?,
+        })
+    }
+
+    /// The shape of the circuit that `template` stands for.
+    pub fn of_template(template: &Template) -> Result<Self, Error> {
+        Ok(Shape {
+            n_rows: template.n_rows(),
+            n_inputs: template.n_inputs(),
+            n_aux: template.n_aux(),
+            densities: template.densities(),
+            domain: Domain::for_rows(template.n_rows())?,
         })
     }
 
@@ -93,6 +106,13 @@ pub enum Work {
         a: Vec<Fr>,
         /// `B·w`.
         b: Vec<Fr>,
+    },
+    /// A packed witness, of which the backend evaluates a and b.
+    Packed {
+        /// The witness.
+        witness: PackedWitness,
+        /// Its circuit.
+        template: Arc<Template>,
     },
 }
 

@@ -42,4 +42,6 @@ pub use parameters::{Parameters, Query, Source, VerifyingKey};
 pub use proof::Proof;
 pub use quotient::Transforms;
 pub use randomness::Blinding;
-pub use tuning::{Axis, BG2Cpu, Decided, Isa, Ntt, Tuning, TuningError, Value, WindowChoice};
+pub use tuning::{
+    Axis, BG2Cpu, Decided, Isa, Ntt, Presize, Synthesis, Tuning, TuningError, Value, WindowChoice,
+};

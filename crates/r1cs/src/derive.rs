@@ -7,12 +7,13 @@
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
-use bellpepper_core::{Circuit, ConstraintSystem, Index, LinearCombination, SynthesisError, Variable};
+use bellpepper_core::{Index, LinearCombination, SynthesisError};
 use ff::Field;
 
 use crate::bits::recognise_bits;
 use crate::shape::{CoefficientDictionary, Place, ShapeDictionary, ShapeTerm};
 use crate::template::{BitFactors, Parts, Run, Section};
+use crate::walk::{Row, Sink, Walkable};
 use crate::{Bitmap, Error, Fr, Side, Template};
 
 /// Where a circuit's blocks begin: at each namespace of this depth whose name has this prefix.
@@ -27,16 +28,16 @@ pub struct BlockStart {
 /// Walks `circuit` without asking for values and returns its template with as many instances as it has blocks.
 /// [`Template::with_instances`] extends it. Costs a little more than [`crate::record`] and keeps only the header and
 /// one block; a second thread takes half of the work.
-pub fn derive<C: Circuit<Fr>>(circuit: C, start: BlockStart) -> Result<Template, Error> {
+pub fn derive(circuit: impl Walkable, start: BlockStart) -> Result<Template, Error> {
     walk(circuit, Some(start))
 }
 
 /// As [`derive()`], without blocks: a header and no instance. For circuits that do not repeat.
-pub fn derive_flat<C: Circuit<Fr>>(circuit: C) -> Result<Template, Error> {
+pub fn derive_flat(circuit: impl Walkable) -> Result<Template, Error> {
     walk(circuit, None)
 }
 
-fn walk<C: Circuit<Fr>>(circuit: C, start: Option<BlockStart>) -> Result<Template, Error> {
+fn walk(circuit: impl Walkable, start: Option<BlockStart>) -> Result<Template, Error> {
     // As many batches as keep both threads busy while one of them is held up.
     const BATCHES_AHEAD: usize = 8;
     let (sender, batches) = sync_channel(BATCHES_AHEAD);
@@ -44,13 +45,14 @@ fn walk<C: Circuit<Fr>>(circuit: C, start: Option<BlockStart>) -> Result<Templat
     std::thread::scope(|scope| {
         let compare = scope.spawn(move || Comparer::run(batches, used));
         let mut walker = Walker::new(start, sender, recycled);
-        let walked = circuit.synthesize(&mut walker);
-        walker.finish();
+        let walked = circuit.walk_into(&mut walker);
+        let gave_up = walker.finish();
         let derived = compare.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        // A failed comparison also ends the walk; its error says why.
-        let comparer = derived?;
-        walked?;
-        comparer.into_template()
+        match walked {
+            Err(error) if !gave_up => Err(error.into()),
+            // A failed comparison also ends the walk; its error says why.
+            _ => derived?.into_template(),
+        }
     })
 }
 
@@ -149,82 +151,59 @@ impl Walker {
         self.sender = self.sender.take().filter(|sender| sender.send(batch).is_ok());
     }
 
-    fn finish(mut self) {
+    /// Ends the circuit; returns whether the comparison had failed before.
+    fn finish(mut self) -> bool {
+        let gave_up = self.sender.is_none();
         self.cut();
         self.send();
+        gave_up
     }
 
-    /// The number of the next variable of which there are `n`.
-    fn next(&self, n: u32) -> Result<usize, SynthesisError> {
+    /// Whether there can be another variable where there are `n`.
+    fn goes_on(&self, n: u32) -> Result<(), SynthesisError> {
         // An error here only ends the walk early; the comparer has the reason.
-        if self.sender.is_some() && n < INPUT { Ok(n as usize) } else { Err(SynthesisError::Unsatisfiable) }
+        if self.sender.is_some() && n < INPUT { Ok(()) } else { Err(SynthesisError::Unsatisfiable) }
     }
 }
 
-impl ConstraintSystem<Fr> for Walker {
-    type Root = Self;
-
-    fn alloc<F, A, AR>(&mut self, _: A, _: F) -> Result<Variable, SynthesisError>
-    where
-        F: FnOnce() -> Result<Fr, SynthesisError>,
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-    {
-        let index = self.next(self.n_aux)?;
+impl Sink for Walker {
+    fn alloc(&mut self, _: &mut dyn FnMut() -> Result<Fr, SynthesisError>) -> Result<(), SynthesisError> {
+        self.goes_on(self.n_aux)?;
         self.n_aux += 1;
-        Ok(Variable::new_unchecked(Index::Aux(index)))
+        Ok(())
     }
 
-    fn alloc_input<F, A, AR>(&mut self, _: A, _: F) -> Result<Variable, SynthesisError>
-    where
-        F: FnOnce() -> Result<Fr, SynthesisError>,
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-    {
-        let index = self.next(self.n_inputs)?;
+    fn alloc_input(
+        &mut self,
+        _: &mut dyn FnMut() -> Result<Fr, SynthesisError>,
+    ) -> Result<(), SynthesisError> {
+        self.goes_on(self.n_inputs)?;
         self.n_inputs += 1;
-        Ok(Variable::new_unchecked(Index::Input(index)))
+        Ok(())
     }
 
-    fn enforce<A, AR, LA, LB, LC>(&mut self, _: A, a: LA, b: LB, c: LC)
-    where
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-        LA: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-        LB: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-        LC: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-    {
+    fn enforce(&mut self, row: &mut dyn Row) {
         if self.sender.is_none() {
             return;
         }
-        let a = self.batch.push(&a(LinearCombination::zero()));
-        let b = self.batch.push(&b(LinearCombination::zero()));
-        let c = self.batch.push(&c(LinearCombination::zero()));
-        self.batch.rows.push([a, b, c]);
+        let ends = [row.a(), row.b(), row.c()].map(|side| self.batch.push(&side));
+        self.batch.rows.push(ends);
         if self.batch.is_full() {
             self.send();
         }
     }
 
-    fn push_namespace<NR, N>(&mut self, name: N)
-    where
-        NR: Into<String>,
-        N: FnOnce() -> NR,
-    {
+    fn enter(&mut self, name: &mut dyn FnMut() -> String) {
         self.depth += 1;
         if let Some(start) = self.start.filter(|start| start.depth == self.depth)
-            && name().into().starts_with(start.prefix)
+            && name().starts_with(start.prefix)
         {
             self.cut();
         }
     }
 
-    fn pop_namespace(&mut self) {
+    fn leave(&mut self) {
         self.depth -= 1;
-    }
-
-    fn get_root(&mut self) -> &mut Self {
-        self
     }
 }
 

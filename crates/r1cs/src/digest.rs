@@ -15,11 +15,12 @@
 
 use std::fmt;
 
-use bellpepper_core::{Circuit, ConstraintSystem, Index, LinearCombination, SynthesisError};
+use bellpepper_core::{Index, LinearCombination, SynthesisError};
 use ff::Field;
 use sha2::{Digest as _, Sha256};
 
 use crate::shape::CoefficientDictionary;
+use crate::walk::{Row, Sink, Walkable};
 use crate::{Error, Fr, Template, Term, Variable};
 
 /// The SHA-256 digest of a circuit's R1CS, displayed as 64 hexadecimal digits.
@@ -39,10 +40,10 @@ impl fmt::Debug for CircuitDigest {
 }
 
 /// The digest of `circuit`, walked whole and without values: as long as [`crate::record`], in no memory.
-pub fn circuit_digest<C: Circuit<Fr>>(circuit: C) -> Result<CircuitDigest, SynthesisError> {
+pub fn circuit_digest(circuit: impl Walkable) -> Result<CircuitDigest, SynthesisError> {
     let mut walk =
         DigestWalk { rows: RowHasher::new(), dictionary: CoefficientDictionary::new(), terms: vec![] };
-    circuit.synthesize(&mut walk)?;
+    circuit.walk_into(&mut walk)?;
     Ok(walk.rows.finish())
 }
 
@@ -141,52 +142,23 @@ impl DigestWalk {
     }
 }
 
-impl ConstraintSystem<Fr> for DigestWalk {
-    type Root = Self;
-
-    fn alloc<F, A, AR>(&mut self, _: A, _: F) -> Result<bellpepper_core::Variable, SynthesisError>
-    where
-        F: FnOnce() -> Result<Fr, SynthesisError>,
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-    {
+impl Sink for DigestWalk {
+    fn alloc(&mut self, _: &mut dyn FnMut() -> Result<Fr, SynthesisError>) -> Result<(), SynthesisError> {
         self.rows.n_aux += 1;
-        Ok(bellpepper_core::Variable::new_unchecked(Index::Aux(self.rows.n_aux as usize - 1)))
+        Ok(())
     }
 
-    fn alloc_input<F, A, AR>(&mut self, _: A, _: F) -> Result<bellpepper_core::Variable, SynthesisError>
-    where
-        F: FnOnce() -> Result<Fr, SynthesisError>,
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-    {
+    fn alloc_input(
+        &mut self,
+        _: &mut dyn FnMut() -> Result<Fr, SynthesisError>,
+    ) -> Result<(), SynthesisError> {
         self.rows.n_inputs += 1;
-        Ok(bellpepper_core::Variable::new_unchecked(Index::Input(self.rows.n_inputs as usize - 1)))
+        Ok(())
     }
 
-    fn enforce<A, AR, LA, LB, LC>(&mut self, _: A, a: LA, b: LB, c: LC)
-    where
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-        LA: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-        LB: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-        LC: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-    {
-        self.side(&a(LinearCombination::zero()));
-        self.side(&b(LinearCombination::zero()));
-        self.side(&c(LinearCombination::zero()));
-    }
-
-    fn push_namespace<NR, N>(&mut self, _: N)
-    where
-        NR: Into<String>,
-        N: FnOnce() -> NR,
-    {
-    }
-
-    fn pop_namespace(&mut self) {}
-
-    fn get_root(&mut self) -> &mut Self {
-        self
+    fn enforce(&mut self, row: &mut dyn Row) {
+        self.side(&row.a());
+        self.side(&row.b());
+        self.side(&row.c());
     }
 }

@@ -1,9 +1,9 @@
 //! The evaluating walk: `w`, `A·w` and `B·w` of a circuit with values.
 
-use bellpepper_core::{Circuit, LinearCombination, SynthesisError};
+use bellpepper_core::{LinearCombination, SynthesisError};
 use ff::Field;
 
-use crate::walk::{Row, Sink, walk};
+use crate::walk::{Row, Sink, Walkable, walk};
 use crate::{Bitmap, Fr};
 
 /// Which variables occur, with a coefficient that is not zero, in A or B. A query of the parameters has one point
@@ -53,7 +53,7 @@ pub struct Checked {
 
 /// Walks `circuit` with its values. Costs one multiplication in Fr for every term of A and B whose coefficient is
 /// not ONE; C's linear combinations are not built.
-pub fn evaluate<C: Circuit<Fr>>(circuit: C) -> Result<Synthesis, SynthesisError> {
+pub fn evaluate(circuit: impl Walkable) -> Result<Synthesis, SynthesisError> {
     let mut evaluator = Evaluator::default();
     walk(circuit, &mut evaluator)?;
     Ok(evaluator.synthesis)
@@ -61,10 +61,7 @@ pub fn evaluate<C: Circuit<Fr>>(circuit: C) -> Result<Synthesis, SynthesisError>
 
 /// As [`evaluate`], into vectors of their final sizes: nothing is copied while they grow, and nothing is allocated
 /// beyond what is used. Other sizes than the circuit's cost time or memory, and change nothing else.
-pub fn evaluate_presized<C: Circuit<Fr>>(
-    circuit: C,
-    size: &CircuitSize,
-) -> Result<Synthesis, SynthesisError> {
+pub fn evaluate_presized(circuit: impl Walkable, size: &CircuitSize) -> Result<Synthesis, SynthesisError> {
     let mut evaluator = Evaluator::default();
     let Synthesis { inputs, aux, a, b, densities } = &mut evaluator.synthesis;
     inputs.reserve_exact(size.n_inputs);
@@ -76,6 +73,18 @@ pub fn evaluate_presized<C: Circuit<Fr>>(
     densities.b_inputs.reserve_exact(size.n_inputs);
     walk(circuit, &mut evaluator)?;
     Ok(evaluator.synthesis)
+}
+
+/// How this build keeps the terms of a linear combination: `vec`, as upstream does, or `smallvec-1`, `-2`, `-4`. Told
+/// from the type's size, so that it is what was really built.
+pub const fn linear_combination_storage() -> &'static str {
+    match size_of::<LinearCombination<Fr>>() {
+        96 => "vec",
+        160 => "smallvec-1",
+        240 => "smallvec-2",
+        400 => "smallvec-4",
+        _ => "unknown",
+    }
 }
 
 /// The counts of a circuit.
@@ -90,7 +99,7 @@ pub struct CircuitSize {
 }
 
 /// As [`evaluate`], and compares each row with C, at the cost of C's terms and of the names of the gadgets walked.
-pub fn check<C: Circuit<Fr>>(circuit: C) -> Result<Checked, SynthesisError> {
+pub fn check(circuit: impl Walkable) -> Result<Checked, SynthesisError> {
     let mut evaluator = Evaluator { against_c: Some(AgainstC::default()), ..Evaluator::default() };
     walk(circuit, &mut evaluator)?;
     let unsatisfied = evaluator.against_c.and_then(|against_c| against_c.unsatisfied);

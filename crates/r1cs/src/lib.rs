@@ -10,7 +10,8 @@
 //! * [`derive()`] walks it without values and keeps a [`Template`]: a header and a repeated block, whose repetition is
 //!   proved row by row;
 //! * [`walk_witness`] and [`walk_blocks`] walk it with values, ignore the rows, and keep a [`PackedWitness`], from which
-//!   [`evaluate_packed`] computes `A·w` and `B·w` (`synthesis = template`).
+//!   [`evaluate_packed`] computes `A·w` and `B·w` (`synthesis = template`), and [`first_unsatisfied`] compares each row
+//!   with C; [`row_path`] names a row.
 //!
 //! All append the rows that Groth16 as Filecoin uses it needs after the circuit's own: `inputᵢ · 0 = 0` for every
 //! input, ONE included, so that every input has a point in the A query.
@@ -43,12 +44,13 @@ pub use encode::TemplateParts;
 pub use error::Error;
 pub use evaluate::{
     Checked, CircuitSize, Densities, Synthesis, Unsatisfied, check, evaluate, evaluate_presized,
+    linear_combination_storage,
 };
 pub use packed::PackedWitness;
-pub use product::{evaluate_packed, evaluate_packed_into};
+pub use product::{evaluate_packed, evaluate_packed_into, first_unsatisfied};
 pub use qap::ColumnSums;
 pub use record::{ConstraintSystemMatrices, Matrix, Term, Variable, record};
 pub use shape::{Place, ShapeTerm};
 pub use template::{BitFactors, Run, Section, Side, Template};
-pub use walk::{Row, Sink, walk};
+pub use walk::{Row, Sink, Walkable, row_path, walk};
 pub use witness::{walk_blocks, walk_witness};

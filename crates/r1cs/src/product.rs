@@ -5,6 +5,8 @@
 //! In PoRep that is 99 % of the factors. Elsewhere a bit costs an addition of its coefficient, a scalar a
 //! multiplication unless its coefficient is ±1, ±2 or ±4.
 
+use std::sync::Arc;
+
 use ff::Field;
 use rayon::prelude::*;
 
@@ -34,11 +36,32 @@ pub fn evaluate_packed_into(
         // In parallel, so that all threads touch new pages.
         (0..template.n_rows()).into_par_iter().map(|_| Fr::ZERO).collect_into_vec(values);
     }
-    let tasks = Task::all(template, witness, a, b);
-    tasks.into_par_iter().with_max_len(1).for_each(Task::run);
+    let (mut a_rest, mut b_rest) = (&mut a[..], &mut b[..]);
+    let mut tasks = vec![];
+    for rows in Rows::all(template, witness) {
+        let (a_rows, a_after) = a_rest.split_at_mut(rows.piece.n_rows);
+        let (b_rows, b_after) = b_rest.split_at_mut(rows.piece.n_rows);
+        (a_rest, b_rest) = (a_after, b_after);
+        tasks.push((rows, a_rows, b_rows));
+    }
+    tasks.into_par_iter().with_max_len(1).for_each(|(rows, a, b)| {
+        rows.side(Side::A, a);
+        rows.side(Side::B, b);
+    });
     let first_input_row = template.n_rows() - template.n_inputs();
     a[first_input_row..].copy_from_slice(&witness.inputs);
     Ok(())
+}
+
+/// The first row at which `⟨A, w⟩ · ⟨B, w⟩` is not `⟨C, w⟩`; `None` when every row is satisfied. In no memory beyond a
+/// few MB a thread, so that a circuit of any size can be checked. Fails for a template that was read without C.
+pub fn first_unsatisfied(template: &Template, witness: &PackedWitness) -> Result<Option<usize>, Error> {
+    witness.check_shape(template)?;
+    if !template.has_products() {
+        return Err(Error::BadTemplate { problem: "it was read without its matrix C" });
+    }
+    let rows = Rows::all(template, witness);
+    Ok(rows.into_par_iter().with_max_len(1).find_map_first(|rows| rows.first_unsatisfied()))
 }
 
 /// One section at its place, with what its rows look up.
@@ -51,47 +74,50 @@ struct Scope<'a> {
     integers: &'a SmallIntegers,
 }
 
-/// A piece of a section's rows.
-struct Task<'a> {
-    scope: std::sync::Arc<Scope<'a>>,
+/// A piece of a section's rows, the unit of parallel work.
+struct Rows<'a> {
+    scope: Arc<Scope<'a>>,
     piece: Piece,
-    a: &'a mut [Fr],
-    b: &'a mut [Fr],
+    /// The number of its first row in the circuit.
+    first_row: usize,
 }
 
-impl<'a> Task<'a> {
-    fn all(
-        template: &'a Template,
-        witness: &'a PackedWitness,
-        mut a: &'a mut [Fr],
-        mut b: &'a mut [Fr],
-    ) -> Vec<Self> {
-        let mut tasks = vec![];
+impl<'a> Rows<'a> {
+    /// All of the circuit's own rows, in order.
+    fn all(template: &'a Template, witness: &'a PackedWitness) -> Vec<Self> {
+        let header = template.placements().next().expect("the header comes first");
+        let integers = SmallIntegers::get();
+        let mut all = vec![];
+        let mut first_row = 0;
         for placement in template.placements() {
-            let header = template.placements().next().expect("the header comes first");
             let value = |aux: &u32| aux_value(witness, &header, *aux as usize);
             let imports = placement.imports.iter().map(value).collect();
-            let integers = SmallIntegers::get();
-            let scope = std::sync::Arc::new(Scope { template, witness, placement, imports, integers });
+            let scope = Arc::new(Scope { template, witness, placement, imports, integers });
             for &piece in &placement.section.pieces {
-                let (a_piece, a_rest) = a.split_at_mut(piece.n_rows);
-                let (b_piece, b_rest) = b.split_at_mut(piece.n_rows);
-                (a, b) = (a_rest, b_rest);
-                tasks.push(Task { scope: scope.clone(), piece, a: a_piece, b: b_piece });
+                all.push(Rows { scope: scope.clone(), piece, first_row });
+                first_row += piece.n_rows;
             }
         }
-        tasks
+        all
     }
 
-    fn run(self) {
-        let Task { scope, piece, mut a, mut b } = self;
-        for run in &scope.placement.section.runs[piece.first_run..piece.end_run] {
-            let (a_run, a_rest) = a.split_at_mut(usize::from(run.count));
-            let (b_run, b_rest) = b.split_at_mut(usize::from(run.count));
-            (a, b) = (a_rest, b_rest);
-            scope.factor(a_run, run.shape, Side::A, run.base as usize, run.bits.has(Side::A));
-            scope.factor(b_run, run.shape, Side::B, run.base as usize, run.bits.has(Side::B));
+    /// One side of each row, into `out`, which holds zeros.
+    fn side(&self, side: Side, mut out: &mut [Fr]) {
+        for run in &self.scope.placement.section.runs[self.piece.first_run..self.piece.end_run] {
+            let (of_run, rest) = out.split_at_mut(usize::from(run.count));
+            out = rest;
+            self.scope.factor(of_run, run.shape, side, run.base as usize, run.bits.has(side));
         }
+    }
+
+    fn first_unsatisfied(&self) -> Option<usize> {
+        let [a, b, c] = [Side::A, Side::B, Side::C].map(|side| {
+            let mut values = vec![Fr::ZERO; self.piece.n_rows];
+            self.side(side, &mut values);
+            values
+        });
+        let unsatisfied = (0..self.piece.n_rows).find(|&row| a[row] * b[row] != c[row])?;
+        Some(self.first_row + unsatisfied)
     }
 }
 
@@ -111,10 +137,9 @@ impl Scope<'_> {
     #[inline]
     fn factor(&self, out: &mut [Fr], shape: u32, side: Side, base: usize, all_bits: bool) {
         let terms = self.template.shape(shape, side);
-        let list = 2 * shape as usize + side as usize;
         if terms.is_empty() {
             // `out` is zero already.
-        } else if all_bits && self.template.evaluation.list_is_small.get(list) {
+        } else if all_bits && self.template.evaluation.list_is_small.get(2 * shape as usize + side as usize) {
             self.integers(out, terms, base);
         } else {
             out.iter_mut().enumerate().for_each(|(row, out)| *out = self.scalar(terms, base + row));

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use bellpepper_core::{Circuit, Index, LinearCombination, SynthesisError};
+use bellpepper_core::{Index, LinearCombination, SynthesisError};
 use ff::Field;
 
 use crate::Fr;
-use crate::walk::{Row, Sink, walk};
+use crate::walk::{Row, Sink, Walkable, walk};
 
 /// A variable of the system as a recorded matrix stores it: the top bit tells an input from an aux variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,7 +122,7 @@ impl ConstraintSystemMatrices {
 }
 
 /// Walks `circuit` without asking for values and returns its matrices.
-pub fn record<C: Circuit<Fr>>(circuit: C) -> Result<ConstraintSystemMatrices, SynthesisError> {
+pub fn record(circuit: impl Walkable) -> Result<ConstraintSystemMatrices, SynthesisError> {
     let mut recorder = Recorder::new();
     walk(circuit, &mut recorder)?;
     Ok(recorder.system)

@@ -31,7 +31,7 @@ pub struct Run {
 pub struct BitFactors(pub(crate) u8);
 
 impl BitFactors {
-    /// Whether all variables of this matrix's side are bits or ONE. C is never looked at.
+    /// Whether all variables of this matrix's side are known to be bits or ONE. C is never looked at: false.
     #[inline]
     pub fn has(self, side: Side) -> bool {
         self.0 >> side as u8 & 1 == 1

@@ -10,8 +10,16 @@ use crate::Fr;
 /// What is done with the variables and rows of a circuit. Values, names and combinations that a sink does not ask for
 /// are not computed.
 pub trait Sink: Send {
+    /// Whether rows and namespaces are looked at; if not, the circuit is walked faster and they are not told.
+    fn takes_rows(&self) -> bool {
+        true
+    }
+
     /// The circuit allocates an aux variable.
     fn alloc(&mut self, value: &mut dyn FnMut() -> Result<Fr, SynthesisError>) -> Result<(), SynthesisError>;
+
+    /// The name within the innermost namespace of the variable at which [`Sink::alloc`] failed.
+    fn failed_at(&mut self, _name: String) {}
 
     /// The circuit allocates an input.
     fn alloc_input(
@@ -41,20 +49,86 @@ pub trait Row {
     fn c(&mut self) -> LinearCombination<Fr>;
 }
 
+/// What can be walked: a circuit, or something that hides the type of one.
+pub trait Walkable {
+    /// Walks the circuit's own variables and rows; ONE is input 0 and not told. Returns the number of inputs, ONE
+    /// included.
+    fn walk_into(self, sink: &mut dyn Sink) -> Result<usize, SynthesisError>;
+}
+
+impl<C: Circuit<Fr>> Walkable for C {
+    fn walk_into(self, sink: &mut dyn Sink) -> Result<usize, SynthesisError> {
+        let takes_rows = sink.takes_rows();
+        let mut walker = Walker { sink, takes_rows, n_inputs: 1, n_aux: 0 };
+        self.synthesize(&mut walker)?;
+        Ok(walker.n_inputs)
+    }
+}
+
 /// Walks `circuit`: ONE, the circuit itself, then a row `inputᵢ · 0 = 0` for each input.
-pub fn walk<C: Circuit<Fr>>(circuit: C, sink: &mut dyn Sink) -> Result<(), SynthesisError> {
-    let mut walker = Walker { sink, n_inputs: 0, n_aux: 0 };
-    walker.alloc_input(|| "ONE", || Ok(<Fr as ff::Field>::ONE))?;
-    circuit.synthesize(&mut walker)?;
-    for index in 0..walker.n_inputs {
+pub fn walk(circuit: impl Walkable, sink: &mut dyn Sink) -> Result<(), SynthesisError> {
+    sink.alloc_input(&mut || Ok(<Fr as ff::Field>::ONE))?;
+    let n_inputs = circuit.walk_into(sink)?;
+    for index in 0..n_inputs {
         let input = Variable::new_unchecked(Index::Input(index));
-        walker.enforce(|| "input·0 = 0", |lc| lc + input, |lc| lc, |lc| lc);
+        sink.enforce(&mut Parts {
+            name: || "input·0 = 0".to_owned(),
+            a: || LinearCombination::zero() + input,
+            b: LinearCombination::zero,
+            c: LinearCombination::zero,
+        });
     }
     Ok(())
 }
 
+/// The gadget path at which the circuit enforces its own row `row`; `None` when it has fewer. In no memory.
+pub fn row_path(circuit: impl Walkable, row: usize) -> Result<Option<String>, SynthesisError> {
+    let mut finder = PathFinder { rows_before: row, path: vec![], found: None };
+    circuit.walk_into(&mut finder)?;
+    Ok(finder.found)
+}
+
+struct PathFinder {
+    rows_before: usize,
+    path: Vec<String>,
+    found: Option<String>,
+}
+
+impl Sink for PathFinder {
+    fn alloc(&mut self, _: &mut dyn FnMut() -> Result<Fr, SynthesisError>) -> Result<(), SynthesisError> {
+        Ok(())
+    }
+
+    fn alloc_input(
+        &mut self,
+        _: &mut dyn FnMut() -> Result<Fr, SynthesisError>,
+    ) -> Result<(), SynthesisError> {
+        Ok(())
+    }
+
+    fn enforce(&mut self, row: &mut dyn Row) {
+        match self.rows_before.checked_sub(1) {
+            Some(rows_before) => self.rows_before = rows_before,
+            None if self.found.is_none() => {
+                let path = self.path.iter().cloned().chain([row.name()]);
+                self.found = Some(path.collect::<Vec<_>>().join("/"));
+            }
+            None => {}
+        }
+    }
+
+    fn enter(&mut self, name: &mut dyn FnMut() -> String) {
+        self.path.push(name());
+    }
+
+    fn leave(&mut self) {
+        self.path.pop();
+    }
+}
+
 struct Walker<'a> {
     sink: &'a mut dyn Sink,
+    takes_rows: bool,
     n_inputs: usize,
     n_aux: usize,
 }
@@ -99,13 +173,16 @@ where
 impl ConstraintSystem<Fr> for Walker<'_> {
     type Root = Self;
 
-    fn alloc<F, A, AR>(&mut self, _: A, value: F) -> Result<Variable, SynthesisError>
+    fn alloc<F, A, AR>(&mut self, name: A, value: F) -> Result<Variable, SynthesisError>
     where
         F: FnOnce() -> Result<Fr, SynthesisError>,
         A: FnOnce() -> AR,
         AR: Into<String>,
     {
-        self.sink.alloc(&mut once(value))?;
+        if let Err(error) = self.sink.alloc(&mut once(value)) {
+            self.sink.failed_at(name().into());
+            return Err(error);
+        }
         self.n_aux += 1;
         Ok(Variable::new_unchecked(Index::Aux(self.n_aux - 1)))
     }
@@ -129,6 +206,9 @@ impl ConstraintSystem<Fr> for Walker<'_> {
         LB: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
         LC: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
     {
+        if !self.takes_rows {
+            return;
+        }
         self.sink.enforce(&mut Parts {
             name: once(|| name().into()),
             a: once(|| a(LinearCombination::zero())),
@@ -142,11 +222,15 @@ impl ConstraintSystem<Fr> for Walker<'_> {
         NR: Into<String>,
         N: FnOnce() -> NR,
     {
-        self.sink.enter(&mut once(|| name().into()));
+        if self.takes_rows {
+            self.sink.enter(&mut once(|| name().into()));
+        }
     }
 
     fn pop_namespace(&mut self) {
-        self.sink.leave();
+        if self.takes_rows {
+            self.sink.leave();
+        }
     }
 
     fn get_root(&mut self) -> &mut Self {

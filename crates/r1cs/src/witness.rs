@@ -1,14 +1,15 @@
 //! Walking a circuit for its witness alone: values are packed as they are allocated, rows are ignored.
 
-use bellpepper_core::{Circuit, ConstraintSystem, Index, LinearCombination, SynthesisError, Variable};
+use bellpepper_core::SynthesisError;
 use ff::Field;
 use rayon::prelude::*;
 
 use crate::packed::{Packer, check_count, place_name};
+use crate::walk::{Row, Sink, Walkable};
 use crate::{Bitmap, Error, Fr, PackedWitness, Template};
 
 /// Walks the whole circuit of `template` on one thread.
-pub fn walk_witness<C: Circuit<Fr>>(template: &Template, circuit: C) -> Result<PackedWitness, Error> {
+pub fn walk_witness(template: &Template, circuit: impl Walkable) -> Result<PackedWitness, Error> {
     WitnessWalk::run(template, circuit, 0, template.instances())
 }
 
@@ -22,7 +23,7 @@ pub fn walk_blocks<C, E>(
     block: impl Fn(usize) -> Result<C, E> + Sync,
 ) -> Result<PackedWitness, E>
 where
-    C: Circuit<Fr>,
+    C: Walkable,
     E: From<Error> + Send,
 {
     let (header, section) = (template.header(), template.block());
@@ -101,9 +102,9 @@ struct WitnessWalk<'t> {
 }
 
 impl<'t> WitnessWalk<'t> {
-    fn run<C: Circuit<Fr>>(
+    fn run(
         template: &'t Template,
-        circuit: C,
+        circuit: impl Walkable,
         first_instance: usize,
         blocks: usize,
     ) -> Result<PackedWitness, Error> {
@@ -122,7 +123,7 @@ impl<'t> WitnessWalk<'t> {
             failure: None,
         };
         walk.packer.scalars.reserve_exact(header.n_scalars() + blocks * block.n_scalars());
-        let walked = circuit.synthesize(&mut walk);
+        let walked = circuit.walk_into(&mut walk);
         if let Some(failure) = walk.failure {
             return Err(failure);
         }
@@ -161,57 +162,36 @@ impl<'t> WitnessWalk<'t> {
     }
 }
 
-impl ConstraintSystem<Fr> for WitnessWalk<'_> {
-    type Root = Self;
+impl Sink for WitnessWalk<'_> {
+    fn takes_rows(&self) -> bool {
+        false
+    }
 
-    fn alloc<F, A, AR>(&mut self, name: A, value: F) -> Result<Variable, SynthesisError>
-    where
-        F: FnOnce() -> Result<Fr, SynthesisError>,
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-    {
-        let number = self.packer.bits.len();
+    fn alloc(&mut self, value: &mut dyn FnMut() -> Result<Fr, SynthesisError>) -> Result<(), SynthesisError> {
         let is_bit = match self.next_is_bit() {
             Ok(is_bit) => is_bit,
             Err(failure) => return Err(self.fail(failure)),
         };
         if self.packer.push(&value()?, is_bit).is_err() {
-            let failure = self.not_a_bit(name().into());
+            let failure = self.not_a_bit(String::new());
             return Err(self.fail(failure));
         }
-        Ok(Variable::new_unchecked(Index::Aux(number)))
+        Ok(())
     }
 
-    fn alloc_input<F, A, AR>(&mut self, _: A, value: F) -> Result<Variable, SynthesisError>
-    where
-        F: FnOnce() -> Result<Fr, SynthesisError>,
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-    {
+    fn failed_at(&mut self, found: String) {
+        if let Some(Error::NotABit { name, .. }) = &mut self.failure {
+            *name = found;
+        }
+    }
+
+    fn alloc_input(
+        &mut self,
+        value: &mut dyn FnMut() -> Result<Fr, SynthesisError>,
+    ) -> Result<(), SynthesisError> {
         self.inputs.push(value()?);
-        Ok(Variable::new_unchecked(Index::Input(self.inputs.len() - 1)))
+        Ok(())
     }
 
-    fn enforce<A, AR, LA, LB, LC>(&mut self, _: A, _: LA, _: LB, _: LC)
-    where
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-        LA: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-        LB: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-        LC: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
-    {
-    }
-
-    fn push_namespace<NR, N>(&mut self, _: N)
-    where
-        NR: Into<String>,
-        N: FnOnce() -> NR,
-    {
-    }
-
-    fn pop_namespace(&mut self) {}
-
-    fn get_root(&mut self) -> &mut Self {
-        self
-    }
+    fn enforce(&mut self, _: &mut dyn Row) {}
 }

@@ -2,10 +2,11 @@
 
 mod toys;
 
+use bellpepper_core::{Circuit, ConstraintSystem};
 use cuzk_r1cs::{
     Bitmap, BlockStart, CircuitDigest, ColumnSums, ConstraintSystemMatrices, Error, Fr, Matrix,
     PackedWitness, Side, Template, TemplateParts, circuit_digest, derive, derive_flat, evaluate,
-    evaluate_packed, evaluate_packed_into, record, walk_blocks, walk_witness,
+    evaluate_packed, evaluate_packed_into, first_unsatisfied, record, row_path, walk_blocks, walk_witness,
 };
 use ff::Field;
 use proptest::prelude::*;
@@ -53,6 +54,20 @@ fn assert_template_stands_for(template: &Template, toy: &Toy) {
     assert_eq!(witness.inputs, synthesis.inputs);
     assert_eq!(witness.unpack_aux(template).unwrap(), synthesis.aux);
     assert_eq!(witness.scalars.len(), template.n_scalars());
+
+    assert_eq!(first_unsatisfied(template, &witness).unwrap(), None);
+    for aux in [0, synthesis.aux.len() / 2, synthesis.aux.len().saturating_sub(1)] {
+        let Some(value) = synthesis.aux.get(aux) else { continue };
+        let mut false_aux = synthesis.aux.clone();
+        false_aux[aux] = Fr::ONE - value;
+        let [a, b, c] = [&system.a, &system.b, &system.c]
+            .map(|matrix| system.multiply(matrix, &synthesis.inputs, &false_aux));
+        let expected = (0..system.n_rows()).find(|&row| a[row] * b[row] != c[row]);
+        let witness = PackedWitness::pack(template, synthesis.inputs.clone(), &false_aux).unwrap();
+        for threads in [1, 3] {
+            assert_eq!(in_pool(threads, || first_unsatisfied(template, &witness).unwrap()), expected);
+        }
+    }
 
     let mut bytes = vec![];
     template.write(&digest, &mut bytes).unwrap();
@@ -128,6 +143,23 @@ fn templates_extend_only_where_they_were_seen_to_repeat() {
 }
 
 #[test]
+fn a_circuit_that_fails_says_so_itself() {
+    struct Fails;
+    impl Circuit<Fr> for Fails {
+        fn synthesize<CS: ConstraintSystem<Fr>>(self, cs: &mut CS) -> Result<(), cuzk_r1cs::SynthesisError> {
+            for block in 0..2 {
+                let cs = &mut cs.namespace(|| format!("block {block}"));
+                cs.alloc(|| "one", || Ok(Fr::ONE))?;
+            }
+            cs.alloc(|| "odd", || Ok(Fr::ONE))?;
+            Err(cuzk_r1cs::SynthesisError::DivisionByZero)
+        }
+    }
+    let failed = derive(Fails, START).map(|template| template.instances());
+    assert!(matches!(failed, Err(Error::Synthesis(cuzk_r1cs::SynthesisError::DivisionByZero))), "{failed:?}");
+}
+
+#[test]
 fn gates_give_bits_and_sums_of_bits_do_not() {
     let gates = Gates { inputs: [true, false, true], lie: None };
     let template = derive(gates.blank(), START).unwrap();
@@ -151,6 +183,7 @@ fn a_value_that_is_no_bit_is_refused_by_name() {
     let honest = Gates { inputs: [true, true, false], lie: None };
     let template = derive(honest.blank(), START).unwrap();
     let honest = evaluate(honest).unwrap();
+    let mut n_unsatisfied = 0;
     for (index, name) in Gates::NAMES.iter().enumerate() {
         for block in 0..2 {
             let liar = Gates { inputs: [true, true, false], lie: Some((block, index)) };
@@ -161,8 +194,17 @@ fn a_value_that_is_no_bit_is_refused_by_name() {
             aux[number] = Fr::from(2);
             let packed = PackedWitness::pack(&template, honest.inputs.clone(), &aux);
             if name.starts_with("no bit") {
-                assert_eq!(whole.unwrap().unpack_aux(&template).unwrap()[number], Fr::from(2));
+                let whole = whole.unwrap();
+                assert_eq!(whole.unpack_aux(&template).unwrap()[number], Fr::from(2));
                 assert!(blocks.is_ok() && packed.is_ok());
+                let unsatisfied = cuzk_r1cs::check(liar.clone()).unwrap().unsatisfied;
+                let row = unsatisfied.as_ref().map(|unsatisfied| unsatisfied.row);
+                assert_eq!(first_unsatisfied(&template, &whole).unwrap(), row);
+                if let Some(unsatisfied) = unsatisfied {
+                    n_unsatisfied += 1;
+                    let path = row_path(liar.blank(), unsatisfied.row).unwrap();
+                    assert_eq!(path, Some(unsatisfied.path));
+                }
                 continue;
             }
             for (refused, expected_name) in [(whole, *name), (blocks, *name), (packed, "")] {
@@ -178,6 +220,7 @@ fn a_value_that_is_no_bit_is_refused_by_name() {
             }
         }
     }
+    assert!(n_unsatisfied > 0);
 }
 
 #[test]
@@ -227,6 +270,9 @@ fn foreign_stale_and_damaged_files_are_refused() {
     assert!(without_c.write(&digest, &mut vec![]).is_err());
     assert!(without_c.to_matrices().is_err());
     assert!(without_c.circuit_digest().is_err());
+    let witness = walk_witness(&template, toy.clone()).unwrap();
+    assert!(first_unsatisfied(&without_c, &witness).is_err());
+    assert_eq!(row_path(toy.blank(), 1 << 20).unwrap(), None);
 }
 
 #[test]

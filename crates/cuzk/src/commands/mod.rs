@@ -5,6 +5,7 @@ pub(crate) mod fixture;
 pub(crate) mod inspect;
 pub(crate) mod params;
 pub(crate) mod prove;
+pub(crate) mod synth;
 pub(crate) mod variants;
 pub(crate) mod verify;
 
@@ -12,9 +13,12 @@ use std::path::Path;
 
 use cuzk_cpu::CpuFixedBase;
 use cuzk_filecoin::store::{TestParameters, TestParametersNote};
+use cuzk_filecoin::templates::{CachedTemplate, TemplateCache};
 use cuzk_filecoin::{Error, Input, RegisteredProof, Statement};
+use cuzk_r1cs::{Template, TemplateParts};
 
 use crate::arguments::IdentityArguments;
+use crate::environment::cache_directory;
 use crate::failure::Failure;
 use crate::progress::Progress;
 
@@ -24,10 +28,22 @@ fn open_statement(input: &Path, identity: &IdentityArguments) -> Result<Statemen
     Statement::new(Input::open(input, overrides.kind, identity.max_input_bytes())?, &overrides)
 }
 
-/// The test parameters, generated if they are not there.
+/// Everything that can be found wrong with a statement before anything is computed.
+fn check(statement: &Statement, skip_vanilla_check: bool) -> Result<(), Error> {
+    statement.check()?;
+    if skip_vanilla_check { Ok(()) } else { statement.check_vanilla_proofs() }
+}
+
+/// One thread for each processor, unless told otherwise.
+fn set_threads(threads: Option<u16>) -> Result<(), Failure> {
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads.map_or(0, usize::from));
+    builder.build_global().map_err(|error| Failure::environment("threads", error))
+}
+
+/// The test parameters of a registered proof, generated if they are not there.
 pub(crate) fn test_parameters(
     parameters: &TestParameters,
-    proof: RegisteredProof,
+    proof: &RegisteredProof,
     progress: &Progress,
 ) -> Result<TestParametersNote, Failure> {
     match parameters.existing()? {
@@ -38,15 +54,29 @@ pub(crate) fn test_parameters(
 
 fn generate(
     parameters: &TestParameters,
-    proof: RegisteredProof,
+    proof: &RegisteredProof,
     progress: &Progress,
 ) -> Result<TestParametersNote, Failure> {
     let size = proof
         .parameter_bytes()
         .map_or_else(String::new, |bytes| format!(" ({} MB on disk)", bytes / 1_000_000));
     progress.say(&format!("generating insecure test parameters{size}: {}", parameters.path().display()));
-    progress.doing("recording the circuit".to_owned());
-    let system = proof.record()?;
+    progress.doing("reading or deriving the circuit's template".to_owned());
+    let template = template(proof, TemplateParts::All, progress)?;
     let points = progress.points("generating test parameters");
-    Ok(parameters.generate(&system, &CpuFixedBase::default(), &points)?)
+    Ok(parameters.generate(&template, &CpuFixedBase::default(), &points)?)
+}
+
+/// The template of a registered proof's circuit, from the cache or derived.
+pub(crate) fn template(
+    proof: &RegisteredProof,
+    parts: TemplateParts,
+    progress: &Progress,
+) -> Result<Template, Failure> {
+    let cache = TemplateCache::new(cache_directory()?.join("templates"));
+    let CachedTemplate { template, origin: _, note } = cache.get(proof, parts)?;
+    if let Some(note) = note {
+        progress.say(&format!("note: {note}"));
+    }
+    Ok(template)
 }

@@ -7,10 +7,7 @@ use anyhow::anyhow;
 use cuzk_filecoin::store::{
     DigestMemory, FileState, TestInnerProductKey, TestParameters, TestParametersNote,
 };
-use cuzk_filecoin::{
-    FileIdentity, Kind, PorepApi, RegisteredProof, manifest, seal_of_size, update_of_size, window_post,
-    winning_post,
-};
+use cuzk_filecoin::{FileIdentity, RegisteredProof, manifest};
 use serde::Serialize;
 
 use super::inspect::state;
@@ -192,20 +189,14 @@ fn generate_parameters(arguments: &ParamsGenerateArguments) -> Result<(), Failur
     if arguments.inner_product_key {
         return generate_inner_product_key(arguments);
     }
-    let size = arguments.sector_size;
-    let proof = match arguments.kind {
-        Kind::Porep => RegisteredProof::Seal(seal_of_size(size, PorepApi::V1_1)),
-        Kind::WinningPost => RegisteredProof::Post(winning_post(size)),
-        Kind::WindowPost => RegisteredProof::Post(window_post(size)),
-        Kind::Snap => RegisteredProof::Update(update_of_size(size)),
-    };
+    let proof = RegisteredProof::latest(arguments.kind, arguments.sector_size);
     let set = proof.parameter_set()?;
     let parameters = TestParameters::locate(&cache_directory()?, arguments.test_params.0, set)?;
     let progress = Progress::new(arguments.quiet);
     let note = if arguments.force {
-        generate(&parameters, proof, &progress)?
+        generate(&parameters, &proof, &progress)?
     } else {
-        test_parameters(&parameters, proof, &progress)?
+        test_parameters(&parameters, &proof, &progress)?
     };
     drop(progress);
     generated(&parameters.path(), &note, arguments.json)

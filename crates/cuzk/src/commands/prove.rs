@@ -8,13 +8,13 @@ use std::time::Instant;
 use anyhow::{Context, anyhow};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use cuzk_filecoin::{Aggregation, Error, Statement};
+use cuzk_filecoin::{Aggregation, Statement};
 use cuzk_groth16::{Blinding, Phase, Proof, Tuning, VerifyingKey, timed};
 use rand_core::OsRng;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::open_statement;
+use super::{check, open_statement, set_threads};
 use crate::arguments::{BackendChoice, ProofFormat, ProveArguments};
 use crate::failure::{EXIT_NOT_VERIFIED, Failure};
 use crate::loaded::{Circuit, Circuits};
@@ -287,16 +287,6 @@ struct ProvedPartition {
     proof: Proof,
     report: PartitionReport,
     faults: usize,
-}
-
-fn check(statement: &Statement, skip_vanilla_check: bool) -> Result<(), Error> {
-    statement.check()?;
-    if skip_vanilla_check { Ok(()) } else { statement.check_vanilla_proofs() }
-}
-
-fn set_threads(threads: Option<u16>) -> Result<(), Failure> {
-    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads.map_or(0, usize::from));
-    builder.build_global().map_err(|error| Failure::environment("threads", error))
 }
 
 fn choose_backend(choice: BackendChoice) -> BackendReport {

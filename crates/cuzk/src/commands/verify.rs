@@ -164,7 +164,7 @@ fn key_path(
 ) -> Result<PathBuf, Failure> {
     if let Some(seed) = parameters.test_params {
         let parameters = TestParameters::locate(&cache_directory()?, seed.0, set.clone())?;
-        test_parameters(&parameters, statement.registered_proof(), &Progress::new(false))?;
+        test_parameters(&parameters, &statement.registered_proof(), &Progress::new(false))?;
         return Ok(parameters.key_path());
     }
     let directory = ParameterDirectory::find(parameters.params.as_deref());

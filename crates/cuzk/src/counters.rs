@@ -1,0 +1,168 @@
+//! Hardware counters of this process, through Linux perf events.
+
+use std::io;
+
+use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Event, Hardware};
+use perf_event::{Builder, Counter};
+use serde::{Serialize, Serializer};
+
+/// Counters that run from [`Counters::start`] to [`Counters::stop`], over all threads that are started after
+/// [`Counters::open`].
+pub(crate) struct Counters {
+    cycles: io::Result<Counter>,
+    instructions: io::Result<Counter>,
+    l1d_misses: io::Result<Counter>,
+    llc_misses: io::Result<Counter>,
+    branch_misses: io::Result<Counter>,
+}
+
+impl Counters {
+    pub(crate) fn open() -> Self {
+        let read_misses = |which| Cache { which, operation: CacheOp::READ, result: CacheResult::MISS };
+        Counters {
+            cycles: open(Hardware::CPU_CYCLES),
+            instructions: open(Hardware::INSTRUCTIONS),
+            l1d_misses: open(read_misses(CacheId::L1D)),
+            llc_misses: open(read_misses(CacheId::LL)),
+            branch_misses: open(Hardware::BRANCH_MISSES),
+        }
+    }
+
+    pub(crate) fn start(&mut self) {
+        self.each(Counter::enable);
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.each(Counter::disable);
+    }
+
+    /// A counter that cannot be switched is as good as one that is not there.
+    fn each(&mut self, switch: impl Fn(&mut Counter) -> io::Result<()>) {
+        let Counters { cycles, instructions, l1d_misses, llc_misses, branch_misses } = self;
+        for slot in [cycles, instructions, l1d_misses, llc_misses, branch_misses] {
+            if let Ok(counter) = slot
+                && let Err(error) = switch(counter)
+            {
+                *slot = Err(error);
+            }
+        }
+    }
+
+    /// What was counted, divided by the number of repetitions.
+    pub(crate) fn read(&mut self, repetitions: usize) -> Counted {
+        let read = |counter: &mut io::Result<Counter>| count(counter, repetitions);
+        let (cycles, instructions) = (read(&mut self.cycles), read(&mut self.instructions));
+        let instructions_per_cycle = match (&cycles, &instructions) {
+            (Count::Of(cycles), Count::Of(instructions)) => Count::Of(instructions / cycles),
+            _ => Count::NotSupported,
+        };
+        Counted {
+            cycles,
+            instructions,
+            instructions_per_cycle,
+            l1d_misses: read(&mut self.l1d_misses),
+            llc_misses: read(&mut self.llc_misses),
+            branch_misses: read(&mut self.branch_misses),
+        }
+    }
+}
+
+fn open<E: Event>(event: E) -> io::Result<Counter> {
+    Builder::new(event).inherit(true).enabled(false).build()
+}
+
+/// A count scaled up by the part of the time in which the processor had a register for it.
+fn count(counter: &mut io::Result<Counter>, repetitions: usize) -> Count {
+    let Some(read) = counter.as_mut().ok().and_then(|counter| counter.read_count_and_time().ok()) else {
+        return Count::NotSupported;
+    };
+    if read.time_running == 0 {
+        return Count::NotSupported;
+    }
+    let scale = read.time_enabled as f64 / read.time_running as f64;
+    Count::Of(read.count as f64 * scale / repetitions as f64)
+}
+
+/// Counts a repetition.
+#[derive(Debug, Serialize)]
+pub(crate) struct Counted {
+    pub(crate) cycles: Count,
+    pub(crate) instructions: Count,
+    pub(crate) instructions_per_cycle: Count,
+    pub(crate) l1d_misses: Count,
+    pub(crate) llc_misses: Count,
+    pub(crate) branch_misses: Count,
+}
+
+impl Counted {
+    /// Names and counts, in order.
+    pub(crate) fn table(&self) -> [(&'static str, &Count); 6] {
+        [
+            ("cycles", &self.cycles),
+            ("instructions", &self.instructions),
+            ("instructions a cycle", &self.instructions_per_cycle),
+            ("L1d read misses", &self.l1d_misses),
+            ("LLC read misses", &self.llc_misses),
+            ("branch misses", &self.branch_misses),
+        ]
+    }
+}
+
+/// A count, or that the kernel or the processor has no such counter.
+#[derive(Debug)]
+pub(crate) enum Count {
+    Of(f64),
+    NotSupported,
+}
+
+impl std::fmt::Display for Count {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Count::Of(count) if *count < 100.0 => write!(formatter, "{count:.2}"),
+            Count::Of(count) => write!(formatter, "{count:.0}"),
+            Count::NotSupported => formatter.write_str("not supported"),
+        }
+    }
+}
+
+impl Serialize for Count {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Count::Of(count) => serializer.serialize_f64(*count),
+            Count::NotSupported => serializer.serialize_str("not supported"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_counted_is_never_zero() {
+        let nowhere = || Err(io::Error::other("no such counter"));
+        let mut counters = Counters {
+            cycles: nowhere(),
+            instructions: nowhere(),
+            l1d_misses: nowhere(),
+            llc_misses: nowhere(),
+            branch_misses: nowhere(),
+        };
+        counters.start();
+        counters.stop();
+        let json = serde_json::to_value(counters.read(1)).unwrap();
+        assert!(json.as_object().unwrap().values().all(|count| count == "not supported"), "{json}");
+    }
+
+    #[test]
+    fn counters_of_this_machine_count_or_say_that_they_do_not() {
+        let mut counters = Counters::open();
+        counters.start();
+        std::hint::black_box((0..1_000_000u64).fold(0, |sum, i| std::hint::black_box(sum + i)));
+        counters.stop();
+        match counters.read(1).instructions {
+            Count::Of(count) => assert!(count > 1e6, "{count}"),
+            Count::NotSupported => {}
+        }
+    }
+}
