@@ -46,6 +46,9 @@ pub struct Case {
     pub arguments: Arguments,
     /// The Groth16 parameters to prove or verify with.
     pub parameters: Parameters,
+    /// The key of the inner-product argument, where proofs are aggregated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inner_product_key: Option<Parameters>,
     /// Seed of the blinding scalars r and s. Every case that yields a proof has one: else its bytes were not fixed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub randomness_seed: Option<Hex<32>>,
@@ -61,6 +64,11 @@ pub struct Case {
 pub enum Flag {
     /// The trapdoor of the parameters is public: its proofs prove nothing. Set exactly if there is a `test_seed`.
     InsecureParameters,
+    /// Each backend computes the proof once, with the default tuning: it takes minutes, or the case is not about how it is
+    /// computed.
+    DefaultsOnly,
+    /// Upstream's prover takes too long to repeat in a run. The expected values are still its own.
+    NotOnReference,
 }
 
 /// Where a case comes from.
@@ -95,7 +103,7 @@ pub enum Command {
     Verify,
 }
 
-/// A file that a case gives to the prover.
+/// A file that a case gives to the prover, or a folder in its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -105,8 +113,9 @@ pub struct Input {
     /// the case then runs only where somebody supplies a file with this digest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Digest of the file.
-    pub sha256: Sha256,
+    /// Digest of the file. Without it the path is that of a folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<Sha256>,
 }
 
 /// What a file is to the command.
@@ -121,18 +130,76 @@ pub enum Role {
     Statement,
 }
 
-/// Identities that the command line gives.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// What the command line says besides the files: each is passed as the flag of its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The number of the miner's actor.
-    pub miner: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub miner: Option<u64>,
     /// The sector number, where the case gives one besides that in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sector: Option<u64>,
+    /// The chain's randomness for a proof of spacetime.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub randomness: Option<Hex<32>>,
+    /// Name or number of the registered proof.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof_type: Option<String>,
+    /// Commitment to the replica before an update.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comm_r_old: Option<Hex<32>>,
+    /// Commitment to the replica after an update.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comm_r_new: Option<Hex<32>>,
+    /// Commitment to the data after an update.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comm_d_new: Option<Hex<32>>,
+    /// The partitions to prove or verify, in ascending order: numbers and ranges, as `0`, `0-4` or `0,3`. All of them
+    /// if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partitions: Option<String>,
 }
 
-/// A file of Groth16 parameters.
+impl Arguments {
+    /// Flags and values, as they stand on the command line.
+    pub fn flags(&self) -> Vec<(&'static str, String)> {
+        let number = |number: Option<u64>| number.map(|number| number.to_string());
+        let bytes = |bytes: Option<Hex<32>>| bytes.map(|bytes| bytes.to_string());
+        let all = [
+            ("--miner", number(self.miner)),
+            ("--sector", number(self.sector)),
+            ("--randomness", bytes(self.randomness)),
+            ("--proof-type", self.proof_type.clone()),
+            ("--comm-r-old", bytes(self.comm_r_old)),
+            ("--comm-r-new", bytes(self.comm_r_new)),
+            ("--comm-d-new", bytes(self.comm_d_new)),
+            ("--partitions", self.partitions.clone()),
+        ];
+        all.into_iter().filter_map(|(flag, value)| Some((flag, value?))).collect()
+    }
+
+    /// The numbers of the partitions that `partitions` lists; `None` if it is not such a list, or not in order.
+    pub fn listed_partitions(&self) -> Option<Vec<usize>> {
+        let mut listed = Vec::new();
+        for item in self.partitions.as_ref()?.split(',') {
+            let (first, last) = item.split_once('-').unwrap_or((item, item));
+            let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+            let in_order = listed.last().is_none_or(|before| *before < first) && first <= last;
+            // No statement has more: a range such as 0-9999999999999 is a mistake, not a list.
+            if !in_order || last > MAX_PARTITION {
+                return None;
+            }
+            listed.extend(first..=last);
+        }
+        Some(listed)
+    }
+}
+
+/// Far above the largest number of a partition (125, of a non-interactive PoRep).
+const MAX_PARTITION: usize = 9999;
+
+/// A file of Groth16 parameters, or of an inner-product key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -184,12 +251,48 @@ impl Expected {
 pub struct ExpectedProof {
     /// 0.
     pub exit_code: i32,
-    /// Number of partitions, each with a proof of 192 bytes.
+    /// Number of partitions that are proved, each with a proof of 192 bytes.
     pub partitions: usize,
-    /// The proofs of all partitions, one after the other.
+    /// What the file of the proof holds; `plain` if absent.
+    #[serde(default, skip_serializing_if = "Form::is_plain")]
+    pub form: Form,
+    /// The file that must come out.
     pub proof: ProofFile,
     /// Digests of the intermediate values, in the order of partitions.
     pub digests: Vec<PartitionDigests>,
+}
+
+/// What the file of a proof holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// The proofs of the partitions, one after the other.
+    #[default]
+    Plain,
+    /// Their SnarkPack aggregate.
+    Aggregate,
+}
+
+impl Form {
+    fn is_plain(&self) -> bool {
+        *self == Form::Plain
+    }
+
+    /// The length of a proof of this form.
+    pub fn proof_bytes(self, partitions: usize) -> usize {
+        match self {
+            Form::Plain => partitions * PROOF_BYTES,
+            Form::Aggregate => aggregate_bytes(partitions),
+        }
+    }
+}
+
+/// An aggregate is made of a power of two of proofs, the last repeated. Compressed, an element of G1 has 48 bytes, one of
+/// G2 96 and one of Gt 288: five of Gt, one of G1 and the number of proofs; ten of Gt and two of G1 for each halving; then
+/// eight of G1 and four of G2.
+fn aggregate_bytes(proofs: usize) -> usize {
+    let halvings = proofs.next_power_of_two().max(2).ilog2() as usize;
+    (5 * 288 + 48 + 4) + halvings * (10 * 288 + 2 * 48) + (8 * 48 + 4 * 96)
 }
 
 /// A failure of the expected kind. Nothing may be left in the output folder.
@@ -220,7 +323,7 @@ pub struct ProofFile {
     pub sha256: Sha256,
 }
 
-/// SHA-256 of every step of one partition: scalars as 32-byte little-endian integers, points compressed.
+/// SHA-256 of every step of one partition: scalars as 32-byte little-endian integers, points uncompressed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartitionDigests {
@@ -332,4 +435,56 @@ pub fn pretty(value: &impl Serialize) -> String {
 /// The JSON schema of a case, as derived from [`Case`].
 pub fn json_schema() -> serde_json::Value {
     schemars::schema_for!(Case).to_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_become_flags() {
+        let arguments = Arguments {
+            miner: Some(7),
+            sector: Some(8),
+            randomness: Some(Hex([1; 32])),
+            proof_type: Some("T".to_owned()),
+            comm_r_old: Some(Hex([2; 32])),
+            comm_r_new: Some(Hex([3; 32])),
+            comm_d_new: Some(Hex([4; 32])),
+            partitions: Some("0-1".to_owned()),
+        };
+        let line: Vec<String> =
+            arguments.flags().into_iter().map(|(flag, value)| format!("{flag} {value}")).collect();
+        let [r, old, new, data] = ["01", "02", "03", "04"].map(|byte| byte.repeat(32));
+        assert_eq!(
+            line.join(" "),
+            format!(
+                "--miner 7 --sector 8 --randomness {r} --proof-type T --comm-r-old {old} --comm-r-new {new} \
+                 --comm-d-new {data} --partitions 0-1"
+            )
+        );
+        assert_eq!(Arguments::default().flags(), []);
+    }
+
+    #[test]
+    fn aggregates_have_the_length_of_upstreams() {
+        // Seen: 14,164 bytes for 16 proofs, made by bellperson 0.27.
+        assert_eq!(Form::Aggregate.proof_bytes(16), 14_164);
+        assert_eq!(Form::Aggregate.proof_bytes(13), 14_164);
+        assert_eq!(Form::Plain.proof_bytes(13), 2496);
+    }
+
+    #[test]
+    fn lists_of_partitions_are_read() {
+        let listed = |text: &str| {
+            Arguments { partitions: Some(text.to_owned()), ..Arguments::default() }.listed_partitions()
+        };
+        assert_eq!(listed("0"), Some(vec![0]));
+        assert_eq!(listed("0-2"), Some(vec![0, 1, 2]));
+        assert_eq!(listed("0,3-4,7"), Some(vec![0, 3, 4, 7]));
+        for wrong in ["", "a", "1,", "-1", "2-1", "1,1", "0-1,1", "3,0", "0-10000", "0x1", " 1"] {
+            assert_eq!(listed(wrong), None, "{wrong}");
+        }
+        assert_eq!(Arguments::default().listed_partitions(), None);
+    }
 }

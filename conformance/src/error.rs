@@ -56,9 +56,12 @@ pub enum Error {
     /// The prover's report lacks something that a case has to record.
     #[error("the prover's report has no usable `{0}`, which a golden case records; nothing was written")]
     ReportLacks(String),
-    /// The fixture's C1 file does not have the outer shape that the cases are derived from.
-    #[error("the fixture's C1 output has no key `{0}`; nothing was written")]
-    FixtureLacks(&'static str),
+    /// The valid case does not have something that another case changes.
+    #[error("the valid case has no {0}, from which other cases are derived; nothing was written")]
+    ValidLacks(&'static str),
+    /// A suite that there is no recipe for.
+    #[error("`{0}` is no suite that can be made; there are {known}", known = crate::make::suites().join(", "))]
+    UnknownSuite(String),
     /// The binary does not do in the new cases what they expect.
     #[error("the binary disagrees with the cases, so nothing was written:\n{0}")]
     Disagrees(String),

@@ -7,7 +7,7 @@
 //! - [`run`] runs cases and names what differed;
 //! - [`lint`] lists every fault of a golden folder;
 //! - [`variants`] builds the product once for each storage of linear combinations;
-//! - [`make`] creates the suite [`make::SUITE`] from a binary's *reference* backend.
+//! - [`make`] creates suites from a binary's *reference* backend.
 
 #![forbid(unsafe_code)]
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::Error;
 use crate::case::{
-    CASE_FILE, Case, CaseFolder, Command, Expected, ExpectedProof, Flag, PARAMETERS_FILE, PROOF_BYTES,
+    CASE_FILE, Case, CaseFolder, Command, Expected, ExpectedProof, Flag, Form, PARAMETERS_FILE,
     ParametersFile, Role, SCHEMA, SCHEMA_FILE, Verdict, case_folders, entries, json_schema, name, pretty,
 };
 use crate::digest::{Sha256, sha256};
@@ -55,6 +55,10 @@ enum Fault {
     Unformatted,
     #[error("names `{0}`, which is outside its suite")]
     OutsideSuite(String),
+    #[error("is named without a SHA-256 but is no folder")]
+    NotAFolder,
+    #[error("an input has neither a file nor a SHA-256")]
+    NoInput,
     #[error("SHA-256 is {found}, the case says {expected}")]
     WrongSha256 { found: Sha256, expected: Sha256 },
     #[error("`prove` takes one file of role input, `verify` one proof and one statement")]
@@ -65,16 +69,22 @@ enum Fault {
     WrongExitCode(i32),
     #[error("error kind `{0}` is not in snake_case")]
     WrongErrorKind(String),
-    #[error("has {found} bytes, {partitions} partitions have {}", partitions * PROOF_BYTES)]
-    ProofLength { found: usize, partitions: usize },
+    #[error("has {found} bytes, {partitions} partitions have {expected}")]
+    ProofLength { found: usize, partitions: usize, expected: usize },
+    #[error("an aggregate is expected, but no `inner_product_key` is named")]
+    NoInnerProductKey,
     #[error(
-        "there must be digests of every partition (at least one), in order; `partitions` is {partitions}"
+        "there must be digests of every partition that is proved (at least one), in order; `partitions` is {partitions}"
     )]
     WrongPartitions { partitions: usize },
+    #[error("`{0}` is no list of partitions in ascending order")]
+    WrongPartitionList(String),
     #[error("a proof is expected, but `randomness_seed` is absent, so that its bytes are not fixed")]
     NoRandomnessSeed,
     #[error("the flag `insecure-parameters` and `test_seed` go together")]
     WrongFlag,
+    #[error("a flag occurs twice, or says how to prove although no proof is expected")]
+    UselessFlag,
     #[error("parameters `{0}` are not in {PARAMETERS_FILE} with the same seed and digest")]
     WrongParameters(String),
 }
@@ -176,8 +186,18 @@ impl Linter {
         self.check(roles_fit(case), path, || Fault::WrongRoles);
         let insecure = case.flags.contains(&Flag::InsecureParameters);
         self.check(insecure == case.parameters.test_seed.is_some(), path, || Fault::WrongFlag);
-        let listed = list.is_none_or(|list| list.parameters.contains(&case.parameters));
-        self.check(listed, path, || Fault::WrongParameters(case.parameters.name.clone()));
+        let how_to_prove = case.flags.iter().any(|flag| *flag != Flag::InsecureParameters);
+        let useful = !how_to_prove || matches!(case.expected, Expected::Proof(_));
+        let twice = (1..case.flags.len()).any(|at| case.flags[..at].contains(&case.flags[at]));
+        self.check(useful && !twice, path, || Fault::UselessFlag);
+        if let Some(text) = &case.arguments.partitions {
+            let readable = case.arguments.listed_partitions().is_some();
+            self.check(readable, path, || Fault::WrongPartitionList(text.clone()));
+        }
+        for parameters in [Some(&case.parameters), case.inner_product_key.as_ref()].into_iter().flatten() {
+            let listed = list.is_none_or(|list| list.parameters.contains(parameters));
+            self.check(listed, path, || Fault::WrongParameters(parameters.name.clone()));
+        }
         self.expectation(path, case);
     }
 
@@ -199,9 +219,12 @@ impl Linter {
             Expected::Proof(proof) => {
                 let numbers = proof.digests.iter().map(|digests| digests.partition);
                 let partitions = proof.partitions;
-                let complete = partitions > 0 && numbers.eq(0..partitions);
+                let proved = case.arguments.listed_partitions().unwrap_or_else(|| (0..partitions).collect());
+                let complete = partitions > 0 && proved.len() == partitions && numbers.eq(proved);
                 self.check(complete, path, || Fault::WrongPartitions { partitions });
                 self.check(case.randomness_seed.is_some(), path, || Fault::NoRandomnessSeed);
+                let has_key = proof.form == Form::Plain || case.inner_product_key.is_some();
+                self.check(has_key, path, || Fault::NoInnerProductKey);
                 code == 0
             }
             Expected::Accepted(_) => code == 0,
@@ -213,10 +236,17 @@ impl Linter {
     fn files(&mut self, folder: &CaseFolder, case: &Case) -> Vec<PathBuf> {
         let mut named = Vec::new();
         for input in &case.inputs {
-            if let Some(path) = input.file.as_ref().and_then(|file| self.inside_suite(folder, file)) {
-                self.digest(&path, input.sha256);
-                named.push(path);
+            if input.file.is_none() && input.sha256.is_none() {
+                self.report(&folder.path.join(CASE_FILE), Fault::NoInput);
             }
+            let Some(path) = input.file.as_ref().and_then(|file| self.inside_suite(folder, file)) else {
+                continue;
+            };
+            match input.sha256 {
+                Some(sha256) => drop(self.digest(&path, sha256)),
+                None => self.check(path.is_dir(), &path, || Fault::NotAFolder),
+            }
+            named.push(path);
         }
         if let Expected::Proof(expected) = &case.expected
             && let Some(path) = self.inside_suite(folder, &expected.proof.file)
@@ -237,17 +267,19 @@ impl Linter {
     fn proof(&mut self, path: &Path, expected: &ExpectedProof) {
         if let Some(bytes) = self.digest(path, expected.proof.sha256) {
             let (found, partitions) = (bytes.len(), expected.partitions);
-            self.check(found == partitions * PROOF_BYTES, path, || Fault::ProofLength { found, partitions });
+            let expected = expected.form.proof_bytes(partitions);
+            self.check(found == expected, path, || Fault::ProofLength { found, partitions, expected });
         }
     }
 
-    /// The path of a file that a case names, if it stays inside the suite: `file` or `../case/file`.
+    /// The path of what a case names, if it stays inside the suite: `file`, `../case/file` or the folder `../case`.
     fn inside_suite(&mut self, folder: &CaseFolder, file: &str) -> Option<PathBuf> {
         let path = match Path::new(file).components().collect::<Vec<_>>()[..] {
             [Component::Normal(file)] => folder.path.join(file),
             [Component::ParentDir, Component::Normal(case), Component::Normal(file)] => {
                 folder.path.with_file_name(case).join(file)
             }
+            [Component::ParentDir, Component::Normal(case)] => folder.path.with_file_name(case),
             _ => {
                 self.report(&folder.path.join(CASE_FILE), Fault::OutsideSuite(file.to_owned()));
                 return None;

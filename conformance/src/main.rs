@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cuzk_conformance::case::{json_schema, pretty};
 use cuzk_conformance::prover::Prover;
@@ -29,7 +30,7 @@ enum Command {
     Run(RunArgs),
     /// Lists every fault of the golden folder. Exit code 0: none; 1 otherwise.
     Lint(GoldenArgs),
-    /// Makes the suite porep-2kib-v1_1, its values by the binary's reference backend, and checks the binary with it.
+    /// Makes suites, their values by the binary's reference backend, and checks the binary with them.
     Make(MakeArgs),
     /// Prints the JSON schema of case.json, which golden/case.schema.json has to equal.
     Schema,
@@ -43,18 +44,12 @@ struct GoldenArgs {
 }
 
 #[derive(Args)]
-struct ProverArgs {
-    /// Seconds after which a prover is killed and its case has failed.
-    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
-    timeout: u64,
-}
-
-#[derive(Args)]
 struct RunArgs {
     #[command(flatten)]
     golden: GoldenArgs,
-    #[command(flatten)]
-    prover: ProverArgs,
+    /// Seconds after which a prover is killed and its case has failed.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
+    timeout: u64,
     /// A prover to run the cases against; may be given several times. Default: `cuzk` beside this program.
     #[arg(long, value_name = "PATH")]
     binary: Vec<PathBuf>,
@@ -83,10 +78,14 @@ struct RunArgs {
 
 #[derive(Args)]
 struct MakeArgs {
+    /// The suites to make [default: all].
+    #[arg(value_name = "SUITE", value_parser = PossibleValuesParser::new(make::suites()))]
+    suites: Vec<String>,
     #[command(flatten)]
     golden: GoldenArgs,
-    #[command(flatten)]
-    prover: ProverArgs,
+    /// Seconds after which the prover is killed. Thirteen partitions by the reference take half an hour on two cores.
+    #[arg(long, value_name = "SECONDS", default_value_t = 7200)]
+    timeout: u64,
     /// The prover whose reference backend makes the expected values. Default: `cuzk` beside this program.
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
@@ -120,7 +119,7 @@ fn run(args: &RunArgs) -> anyhow::Result<bool> {
     let binaries = if args.binary.is_empty() { vec![neighbour()?] } else { args.binary.clone() };
     let (mut count, mut provers) = (Count::default(), Vec::new());
     for binary in binaries {
-        let prover = prover(binary, &args.prover)?;
+        let prover = prover(binary, args.timeout)?;
         if !args.json {
             println!("{}", prover.binary.display());
         }
@@ -174,8 +173,12 @@ fn lint(args: &GoldenArgs) -> anyhow::Result<bool> {
 
 fn make(args: MakeArgs) -> anyhow::Result<bool> {
     let binary = args.binary.map_or_else(neighbour, Ok)?;
-    for case in make::make(&prover(binary, &args.prover)?, &args.golden.golden)? {
-        println!("{case}");
+    let prover = prover(binary, args.timeout)?;
+    let all = || make::suites().map(str::to_owned).to_vec();
+    for suite in if args.suites.is_empty() { all() } else { args.suites } {
+        for case in make::make(&prover, &args.golden.golden, &suite)? {
+            println!("{case}");
+        }
     }
     Ok(true)
 }
@@ -187,8 +190,8 @@ fn neighbour() -> anyhow::Result<PathBuf> {
 }
 
 /// The path is made absolute because the prover runs in another folder.
-fn prover(binary: PathBuf, args: &ProverArgs) -> anyhow::Result<Prover> {
+fn prover(binary: PathBuf, timeout_seconds: u64) -> anyhow::Result<Prover> {
     let absolute = binary.canonicalize();
     let binary = absolute.with_context(|| format!("no prover at {}; give --binary", binary.display()))?;
-    Ok(Prover { binary, timeout: Duration::from_secs(args.timeout) })
+    Ok(Prover { binary, timeout: Duration::from_secs(timeout_seconds) })
 }

@@ -71,6 +71,14 @@ pub struct Cost {
     pub peak_rss_bytes: Option<u64>,
 }
 
+/// What `params generate --json` prints: the note beside test parameters.
+#[derive(Deserialize)]
+pub(crate) struct TestParameters {
+    pub(crate) parameters: String,
+    pub(crate) seed: Hex<32>,
+    pub(crate) blake2b_512: Hex<64>,
+}
+
 /// What `variants --json` prints.
 #[derive(Deserialize)]
 pub(crate) struct Variants {

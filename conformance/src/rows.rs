@@ -4,8 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::Error;
+use crate::case::{Case, Expected, Flag};
 use crate::prover::Prover;
 use crate::report::Variants;
+
+/// The backend that is upstream's own prover.
+pub const REFERENCE: &str = "reference";
 
 /// Values of some optimization axes; the others keep their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,6 +74,41 @@ fn each_of(variants: &Variants) -> Vec<Tuning> {
     tunings
 }
 
+/// What a case does with a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn<'a> {
+    /// It runs.
+    Run(&'a Row),
+    /// It does not, nor in any other row of this backend, for this reason.
+    LeftOut(&'a Row, &'static str),
+}
+
+/// The turns of a case. A case that yields no proof is decided before any backend starts, so it runs once, in the first
+/// row. Of the rows of a backend, a flag of the case may leave out some or all.
+pub(crate) fn turns<'a>(case: &Case, rows: &'a [Row]) -> Vec<Turn<'a>> {
+    if !matches!(case.expected, Expected::Proof(_)) {
+        return rows.first().map(Turn::Run).into_iter().collect();
+    }
+    let first_of_backend = |at: &usize| rows[..*at].iter().all(|row| row.backend != rows[*at].backend);
+    let of_backend = |at| turns_of_backend(case, &rows[at], rows);
+    (0..rows.len()).filter(first_of_backend).flat_map(of_backend).collect()
+}
+
+fn turns_of_backend<'a>(case: &Case, first: &'a Row, rows: &'a [Row]) -> Vec<Turn<'a>> {
+    let flagged = |flag| case.flags.contains(&flag);
+    let mut of_backend = rows.iter().filter(|row| row.backend == first.backend);
+    if first.backend == REFERENCE && flagged(Flag::NotOnReference) {
+        return vec![Turn::LeftOut(first, "upstream takes too long; the expected values are its own")];
+    }
+    if !flagged(Flag::DefaultsOnly) {
+        return of_backend.map(Turn::Run).collect();
+    }
+    match of_backend.find(|row| row.tuning.0.is_empty()) {
+        Some(row) => vec![Turn::Run(row)],
+        None => vec![Turn::LeftOut(first, "runs with the default tuning only")],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,5 +141,50 @@ mod tests {
         let rows = product(&backends, &[Tuning::default(), "ntt=seven".parse().unwrap()]);
         let shown: Vec<String> = rows.iter().map(Row::to_string).collect();
         assert_eq!(shown, ["cpu", "cpu ntt=seven", "cuda", "cuda ntt=seven"]);
+    }
+
+    /// A case with these flags.
+    fn case(flags: &[&str], expected: serde_json::Value) -> Case {
+        serde_json::from_value(serde_json::json!({
+            "schema": 1, "id": "suite/case", "comment": "", "flags": flags,
+            "source": {"tool": "", "version": "", "upstream": {"filecoin-proofs": "", "bellperson": ""}},
+            "command": "prove", "inputs": [], "arguments": {},
+            "parameters": {"name": "", "blake2b_512": "00".repeat(64)}, "result": "valid", "expected": expected,
+        }))
+        .unwrap()
+    }
+
+    fn left_out_row<'a>(turn: &Turn<'a>) -> Option<&'a Row> {
+        match turn {
+            Turn::LeftOut(row, _) => Some(row),
+            Turn::Run(_) => None,
+        }
+    }
+
+    #[test]
+    fn flags_leave_rows_out() {
+        let proof = serde_json::json!({
+            "exit_code": 0, "partitions": 1, "proof": {"file": "", "sha256": "00".repeat(32)}, "digests": [],
+        });
+        let rows = |tunings: &[Tuning]| product(&["cpu".to_owned(), REFERENCE.to_owned()], tunings);
+        let seven: Tuning = "ntt=seven".parse().unwrap();
+        let both = rows(&[seven.clone(), Tuning::default()]);
+        let [cpu_seven, cpu, reference_seven, reference] = &both[..] else { panic!("not four rows") };
+
+        let all: Vec<_> = both.iter().map(Turn::Run).collect();
+        assert_eq!(turns(&case(&["insecure-parameters"], proof.clone()), &both), all);
+        let defaults_only = case(&["defaults-only"], proof.clone());
+        assert_eq!(turns(&defaults_only, &both), [Turn::Run(cpu), Turn::Run(reference)]);
+        let none = rows(&[seven]);
+        let left_out: Vec<_> = turns(&defaults_only, &none).iter().map(left_out_row).collect();
+        assert_eq!(left_out, [Some(&none[0]), Some(&none[1])]);
+        let not_on_reference = turns(&case(&["not-on-reference"], proof), &both);
+        assert_eq!(not_on_reference[..2], [Turn::Run(cpu_seven), Turn::Run(cpu)]);
+        assert_eq!(
+            not_on_reference[2..].iter().map(left_out_row).collect::<Vec<_>>(),
+            [Some(reference_seven)]
+        );
+        let failure = serde_json::json!({"exit_code": 2, "error_kind": "usage"});
+        assert_eq!(turns(&case(&[], failure), &both), [Turn::Run(cpu_seven)]);
     }
 }

@@ -15,7 +15,7 @@ use crate::digest::{Sha256, sha256_file};
 use crate::judge::judge;
 use crate::prover::Prover;
 use crate::report::Cost;
-use crate::rows::Row;
+use crate::rows::{Row, Turn, turns};
 
 /// Name of the proof in the output folder of a `prove` case.
 pub(crate) const PROOF_FILE: &str = "proof.bin";
@@ -104,7 +104,8 @@ impl Runner {
     }
 
     /// Runs a case in every row that matters to it, and shows each outcome as soon as it is known. A case that
-    /// yields no proof is decided before any backend starts, so it runs once, in the first row.
+    /// yields no proof is decided before any backend starts, so it runs once, in the first row. Where flags of the case
+    /// leave no row of a backend, there is one outcome that says so.
     pub fn run(
         &self,
         prover: &Prover,
@@ -112,18 +113,27 @@ impl Runner {
         rows: &[Row],
         show: &mut dyn FnMut(&Outcome),
     ) -> Result<Vec<Outcome>, Error> {
-        let loaded = self.load(folder);
-        let every_row = loaded.as_ref().is_ok_and(|ready| matches!(ready.case.expected, Expected::Proof(_)));
-        let rows = if every_row { rows } else { rows.get(..1).unwrap_or(rows) };
         let mut outcomes = Vec::new();
-        for row in rows {
-            let mut outcome = match &loaded {
-                Ok(ready) => self.attempt(prover, row, ready)?,
-                Err(status) => Outcome::without_run(folder, status.clone()),
-            };
-            outcome.row = every_row.then(|| row.to_string());
+        let mut add = |outcome: Outcome| {
             show(&outcome);
             outcomes.push(outcome);
+        };
+        let ready = match self.load(folder) {
+            Ok(ready) => ready,
+            Err(status) => {
+                add(Outcome::without_run(folder, status));
+                return Ok(outcomes);
+            }
+        };
+        let depends_on_row = matches!(ready.case.expected, Expected::Proof(_));
+        for turn in turns(&ready.case, rows) {
+            let (row, outcome) = match turn {
+                Turn::Run(row) => (row, self.attempt(prover, row, &ready)?),
+                Turn::LeftOut(row, why) => {
+                    (row, Outcome::without_run(folder, Status::skipped(why.to_owned())))
+                }
+            };
+            add(Outcome { row: depends_on_row.then(|| row.to_string()), ..outcome });
         }
         Ok(outcomes)
     }
@@ -135,16 +145,24 @@ impl Runner {
             let name = &case.parameters.name;
             return Err(Status::skipped(format!("needs {name} (--params)")));
         }
-        let mut files = Vec::new();
-        for Input { role, file, sha256 } in &case.inputs {
-            let missing = || Status::skipped(format!("needs a file with SHA-256 {sha256} (--input-dir)"));
-            let path = match file {
-                Some(file) => checked(folder.path.join(file), *sha256)?,
-                None => self.inputs.get(sha256).cloned().ok_or_else(missing)?,
-            };
-            files.push((*role, path));
-        }
+        let locate = |input: &Input| Ok((input.role, self.locate(folder, input)?));
+        let files = case.inputs.iter().map(locate).collect::<Result<_, Status>>()?;
         Ok(Ready { folder, case, files })
+    }
+
+    /// The file or folder that an input names.
+    fn locate(&self, folder: &CaseFolder, input: &Input) -> Result<PathBuf, Status> {
+        match (&input.file, input.sha256) {
+            (Some(file), Some(sha256)) => checked(folder.path.join(file), sha256),
+            (Some(file), None) => is_folder(folder.path.join(file)),
+            (None, Some(sha256)) => {
+                let missing = || Status::skipped(format!("needs a file with SHA-256 {sha256} (--input-dir)"));
+                self.inputs.get(&sha256).cloned().ok_or_else(missing)
+            }
+            (None, None) => {
+                Err(Status::failed("an input has neither a file nor a SHA-256; run `lint`".to_owned()))
+            }
+        }
     }
 
     fn attempt(&self, prover: &Prover, row: &Row, ready: &Ready<'_>) -> Result<Outcome, Error> {
@@ -173,10 +191,7 @@ impl Runner {
             Command::Verify => vec!["verify".into(), ready.file(Role::Proof)?],
         };
         let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
-        add("--miner", case.arguments.miner.to_string().into());
-        if let Some(sector) = case.arguments.sector {
-            add("--sector", sector.to_string().into());
-        }
+        case.arguments.flags().into_iter().for_each(|(flag, value)| add(flag, value.into()));
         match (case.parameters.test_seed, &self.params) {
             (Some(seed), _) => add("--test-params", seed.to_string().into()),
             (None, Some(folder)) => add("--params", folder.into()),
@@ -294,4 +309,12 @@ fn checked(path: PathBuf, expected: Sha256) -> Result<PathBuf, Status> {
         Ok(found) => Err(Status::failed(format!("{}: SHA-256 is {found}; run `lint`", path.display()))),
         Err(error) => Err(Status::failed(format!("{}: {error}", path.display()))),
     }
+}
+
+/// The path, if it is that of a folder.
+fn is_folder(path: PathBuf) -> Result<PathBuf, Status> {
+    if path.is_dir() {
+        return Ok(path);
+    }
+    Err(Status::failed(format!("{}: is no folder; run `lint`", path.display())))
 }

@@ -5,16 +5,17 @@ set -eu
 here=$(dirname "$0")
 command=$1
 shift
-file='' miner='' sector=1 backend=auto ntt=six report='' out=''
+file='' miner='' sector=1 type='' backend=auto ntt=six report='' out=''
 while [ $# -gt 0 ]; do
     case $1 in
         --miner) miner=$2; shift 2 ;;
         --sector) sector=$2; shift 2 ;;
+        --proof-type) type=$2; shift 2 ;;
         --backend) backend=$2; shift 2 ;;
         --tune) ntt=${2#ntt=}; shift 2 ;;
         --report) report=$2; shift 2 ;;
         --out | -o) out=$2; shift 2 ;;
-        --sector-size | --seed | --insecure-seed | --statement) shift 2 ;;
+        --api | --sector-size | --seed | --insecure-seed | --statement) shift 2 ;;
         --test-params) shift; case ${1-} in -* | '') ;; *) shift ;; esac ;;
         --*) shift ;;
         *) file=$1; shift ;;
@@ -32,11 +33,13 @@ case $command in
     fixture) cp "$here/c1.json" "$here/statement.json" "$out" ;;
     variants) cat "$here/variants.json" ;;
     prove)
+        [ ! -d "$file" ] || refuse 2 input_unreadable
         # What this prover does not know, it refuses as the case beside it wants.
         if ! cmp -s "$file" "$here/c1.json"; then
             refuse 2 "$(sed -n 's/.*"error_kind": "\(.*\)".*/\1/p' "$(dirname "$file")/case.json")"
         fi
-        [ "$miner" = 1000 ] && [ "$sector" = 1 ] || refuse 2 wrong_identity
+        case $type in *Winning*) refuse 2 unknown_proof_type ;; esac
+        [ "$miner" = 1000 ] && [ "$sector" = 1 ] && [ -z "$type" ] || refuse 2 wrong_identity
         sed "s/BACKEND/$backend/; s/NTT/$ntt/" "$here/report.json" >"$report"
         cp "$here/proof.bin" "$out"
         ;;

@@ -10,13 +10,16 @@ use std::time::Duration;
 use cuzk_conformance::case::{CASE_FILE, case_folders, entries};
 use cuzk_conformance::digest::sha256;
 use cuzk_conformance::lint::lint;
-use cuzk_conformance::make::{SUITE, make};
+use cuzk_conformance::make::make;
 use cuzk_conformance::prover::Prover;
 use cuzk_conformance::rows::{Row, Tuning};
 use cuzk_conformance::run::{Count, Outcome, Runner};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+/// The suite that the tests make: it has the most cases.
+const SUITE: &str = "porep-2kib-v1_1";
+const CASES: usize = 31;
 const STEPS: [&str; 10] = ["witness", "a", "b", "c", "h", "msm_h", "msm_l", "msm_a", "msm_b_g1", "msm_b_g2"];
 
 /// A fake prover and a golden folder that it agrees with.
@@ -31,8 +34,8 @@ impl World {
         let digests: BTreeMap<_, _> = STEPS.map(|step| (step, sha256(step.as_bytes()))).into();
         world.write("script", include_bytes!("fake_prover.sh"));
         world.write("proof.bin", &proof);
-        world.write("statement.json", b"{}\n");
-        // A real one: some cases change values deep inside it.
+        // Real ones: some cases change values deep inside the C1 output.
+        world.write("statement.json", include_bytes!("../../golden/porep-2kib-v1_1/valid/statement.json"));
         world.write("c1.json", include_bytes!("../../golden/porep-2kib-v1_1/valid/c1.json"));
         world.write_json(
             "report.json",
@@ -57,7 +60,7 @@ impl World {
         let install = "cp script prover && chmod +x prover";
         let status = Command::new("sh").args(["-c", install]).current_dir(world.folder.path()).status();
         assert!(status.unwrap().success());
-        make(&world.prover(), &world.golden()).unwrap();
+        make(&world.prover(), &world.golden(), SUITE).unwrap();
         world
     }
 
@@ -146,7 +149,7 @@ fn edit_json(path: &Path, edit: impl FnOnce(&mut Value)) {
 fn a_prover_that_agrees_passes_every_case() {
     let world = World::new();
     let (count, outcomes) = world.run("");
-    assert_eq!(count, Count { passed: 25, failed: 0, skipped: 0 }, "{outcomes:#?}");
+    assert_eq!(count, Count { passed: CASES, failed: 0, skipped: 0 }, "{outcomes:#?}");
     assert!(count.is_success());
 }
 
@@ -199,6 +202,7 @@ fn a_difference_of_behaviour_is_named() {
         ("c1_truncated", keep_output, "left the file proof.bin"),
         ("c1_truncated", "exit 2", "no error kind on stderr, expected input_truncated"),
         ("c1_not_json", "refuse 2 usage", "error kind is usage, expected input_not_json"),
+        ("input_is_folder", "refuse 2 usage", "error kind is usage, expected input_unreadable"),
         ("proof_bit_flip_a", "exit 0", "ended with exit code 0, expected exit code 1"),
         ("verify_by_statement", "refuse 1 proof_invalid", "expected exit code 0"),
     ];
@@ -242,12 +246,35 @@ fn what_is_not_there_is_skipped_and_does_not_pass() {
 }
 
 #[test]
+fn a_flag_leaves_a_row_out_and_says_why() {
+    let world = World::new();
+    let flags = |flag: &str| {
+        let flags = json!(["insecure-parameters", flag]);
+        edit_case(&world, "valid", |case| case["flags"] = flags);
+    };
+    flags("defaults-only");
+    let outcome = world.outcome("valid");
+    assert!(
+        outcome.starts_with("skipped") && outcome.ends_with(": runs with the default tuning only"),
+        "{outcome}"
+    );
+    flags("not-on-reference");
+    assert!(world.outcome("valid").starts_with("ok"));
+    let row = Row { backend: "reference".to_owned(), tuning: Tuning::default() };
+    let (count, outcomes) = run(&Runner::open(&world.golden()).unwrap(), &world.prover(), &[row], "/valid");
+    assert_eq!(count, Count { passed: 0, failed: 0, skipped: 1 });
+    assert!(outcomes[0].to_string().contains("[reference]: upstream takes too long"), "{}", outcomes[0]);
+}
+
+#[test]
 fn a_case_that_is_not_in_order_blames_itself() {
     let world = World::new();
     fs::write(world.case("valid").join("c1.json"), "{}").unwrap();
     assert!(world.outcome("valid").contains("c1.json: SHA-256 is"));
     fs::write(world.case("wrong_miner").join(CASE_FILE), "{}").unwrap();
     assert!(world.outcome("wrong_miner").contains("missing field"));
+    edit_case(&world, "input_is_folder", |case| case["inputs"][0]["file"] = json!("../missing"));
+    assert!(world.outcome("input_is_folder").contains("missing: is no folder"));
 }
 
 #[test]
@@ -266,7 +293,7 @@ fn the_program_counts_and_exits() {
     ]);
     let text = String::from_utf8(run.stdout).unwrap();
     assert!(run.status.success(), "{text}");
-    assert_eq!(text.lines().last(), Some("28 passed, 0 failed, 0 skipped"));
+    assert_eq!(text.lines().last(), Some("34 passed, 0 failed, 0 skipped"));
     for row in ["valid [cpu] ", "valid [cpu ntt=seven]", "valid [cuda] ", "valid [cuda ntt=seven]"] {
         assert!(text.contains(row), "{row}:\n{text}");
     }
@@ -282,7 +309,7 @@ fn the_program_counts_and_exits() {
     world.fault("exit 3");
     let failing = world.program(&["run", "--binary", "prover"]);
     assert_eq!(failing.status.code(), Some(1));
-    assert!(failing.stdout.ends_with(b"\n0 passed, 25 failed, 0 skipped\n"));
+    assert!(failing.stdout.ends_with(format!("\n0 passed, {CASES} failed, 0 skipped\n").as_bytes()));
     assert_eq!(world.program(&["lint"]).status.code(), Some(0));
 }
 
@@ -290,9 +317,9 @@ fn the_program_counts_and_exits() {
 fn what_is_made_is_in_order_and_stays_the_same() {
     let world = World::new();
     let first = world.contents();
-    assert_eq!(case_folders(&world.golden()).unwrap().len(), 25);
+    assert_eq!(case_folders(&world.golden()).unwrap().len(), CASES);
     assert_eq!(lint_text(&world), Vec::<String>::new());
-    make(&world.prover(), &world.golden()).unwrap();
+    make(&world.prover(), &world.golden(), SUITE).unwrap();
     assert_eq!(world.contents(), first);
 }
 
@@ -307,13 +334,13 @@ fn a_suite_that_the_binary_does_not_bear_out_is_not_made() {
     let before = world.contents();
     for (fault, message) in faults {
         world.fault(fault);
-        let error = make(&world.prover(), &world.golden()).unwrap_err().to_string();
+        let error = make(&world.prover(), &world.golden(), SUITE).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
         assert_eq!(world.contents(), before);
     }
     world.fault("");
     world.edit_report(|report| report["partitions"][0]["digests"]["msm_a"] = json!(null));
-    let error = make(&world.prover(), &world.golden()).unwrap_err().to_string();
+    let error = make(&world.prover(), &world.golden(), SUITE).unwrap_err().to_string();
     assert!(error.contains("partitions[0].digests.msm_a"), "{error}");
 }
 
@@ -330,20 +357,27 @@ fn planted(plant: impl FnOnce(&World), message: &str) {
 }
 
 /// Plants a fault into the `case.json` of a case.
-fn planted_in(case: &str, edit: impl FnOnce(&mut serde_json::Value), message: &str) {
-    planted(
-        |world| {
-            let path = world.case(case).join(CASE_FILE);
-            let folders = case_folders(&world.golden()).unwrap();
-            let folder = folders.iter().find(|folder| folder.id.ends_with(&format!("/{case}"))).unwrap();
-            edit_json(&path, edit);
-            // Keys in the order of the format again, so that formatting is not a second fault.
-            if let Ok(case) = folder.load() {
-                fs::write(&path, cuzk_conformance::case::pretty(&case)).unwrap();
-            }
-        },
-        message,
-    );
+fn planted_in(case: &str, edit: impl FnOnce(&mut Value), message: &str) {
+    planted(|world| edit_case(world, case, edit), message);
+}
+
+fn edit_case(world: &World, case: &str, edit: impl FnOnce(&mut Value)) {
+    let path = world.case(case).join(CASE_FILE);
+    let folders = case_folders(&world.golden()).unwrap();
+    let folder = folders.iter().find(|folder| folder.id.ends_with(&format!("/{case}"))).unwrap();
+    edit_json(&path, edit);
+    // Keys in the order of the format again, so that formatting is not a second fault.
+    if let Ok(case) = folder.load() {
+        fs::write(&path, cuzk_conformance::case::pretty(&case)).unwrap();
+    }
+}
+
+/// Puts another proof in place of the valid one, and its digest into the two cases that name it.
+fn replace_proof(world: &World, proof: &[u8]) {
+    fs::write(world.case("valid").join("proof.bin"), proof).unwrap();
+    let digest = json!(sha256(proof));
+    edit_case(world, "valid", |case| case["expected"]["proof"]["sha256"] = digest.clone());
+    edit_case(world, "verify_by_statement", |case| case["inputs"][0]["sha256"] = digest.clone());
 }
 
 #[test]
@@ -352,14 +386,32 @@ fn faults_of_cases_are_found() {
     planted_in("valid", |case| case["schema"] = json!(2), "schema is 2, expected 1");
     planted_in("valid", |case| case["id"] = json!("other/valid"), "id is `other/valid`");
     planted_in("valid", |case| case["flags"] = json!([]), "the flag `insecure-parameters`");
+    let how = "says how to prove although no proof is expected";
+    planted_in("wrong_miner", |case| case["flags"] = json!(["insecure-parameters", "defaults-only"]), how);
+    let twice = |case: &mut Value| case["flags"] = json!(["insecure-parameters", "insecure-parameters"]);
+    planted_in("valid", twice, "a flag occurs twice");
     planted_in("valid", |case| case["randomness_seed"] = json!(null), "`randomness_seed` is absent");
     planted_in("valid", |case| case["result"] = json!("invalid"), "`expected` does not have the shape");
     planted_in("valid", |case| case["command"] = json!("destroy"), "does not parse");
     planted_in("valid", |case| case["expected"]["digests"] = json!([]), "digests of every partition");
+    planted_in("valid", |case| case["arguments"]["partitions"] = json!("1"), "digests of every partition");
+    planted_in("valid", |case| case["arguments"]["partitions"] = json!("0,1"), "digests of every partition");
+    planted_in("wrong_miner", |case| case["arguments"]["partitions"] = json!("1-0"), "`1-0` is no list");
+    planted_in(
+        "wrong_miner",
+        |case| case["inner_product_key"] = json!({"name": "k", "blake2b_512": "00".repeat(64)}),
+        "parameters `k` are not in",
+    );
     planted_in("valid", |case| case["expected"]["exit_code"] = json!(1), "exit code 1 cannot be expected");
     planted_in("valid", |case| case["parameters"]["name"] = json!("q"), "parameters `q` are not in");
     planted_in("valid", |case| case["inputs"][0]["sha256"] = json!("55".repeat(32)), "the case says 5555");
     planted_in("wrong_miner", |case| case["inputs"] = json!([]), "`prove` takes one file");
+    let no_digest = |case: &mut Value| drop(case["inputs"][0].as_object_mut().unwrap().remove("sha256"));
+    planted_in("wrong_miner", no_digest, "is named without a SHA-256 but is no folder");
+    let nothing = |case: &mut Value| drop(case["inputs"][0].as_object_mut().unwrap().remove("file"));
+    planted_in("input_is_folder", nothing, "an input has neither a file nor a SHA-256");
+    let missing = |case: &mut Value| case["inputs"][0]["file"] = json!("../missing");
+    planted_in("input_is_folder", missing, "is no folder");
     planted_in("wrong_miner", |case| case["expected"]["exit_code"] = json!(4), "exit code 4");
     planted_in(
         "wrong_miner",
@@ -404,21 +456,19 @@ fn faults_of_files_are_found() {
         },
         "is not formatted",
     );
+    planted(|world| replace_proof(world, &[7; 100]), "has 100 bytes, 1 partitions have 192");
+    let aggregate = |world: &World, bytes: &[u8]| {
+        edit_case(world, "valid", |case| case["expected"]["form"] = json!("aggregate"));
+        edit_case(world, "valid", |case| case["inner_product_key"] = case["parameters"].clone());
+        replace_proof(world, bytes);
+    };
+    planted(|world| aggregate(world, &[7; 192]), "has 192 bytes, 1 partitions have 5236");
     planted(
         |world| {
-            let proof = [7; 100];
-            fs::write(world.case("valid").join("proof.bin"), proof).unwrap();
-            for (case, file) in
-                [("valid", "/expected/proof/sha256"), ("verify_by_statement", "/inputs/0/sha256")]
-            {
-                let path = world.case(case).join(CASE_FILE);
-                let text = fs::read_to_string(&path).unwrap();
-                let value: Value = serde_json::from_str(&text).unwrap();
-                let old = value.pointer(file).unwrap().as_str().unwrap();
-                fs::write(&path, text.replace(old, &sha256(&proof).to_string())).unwrap();
-            }
+            aggregate(world, &[7; 5236]);
+            edit_case(world, "valid", |case| case["inner_product_key"] = json!(null));
         },
-        "has 100 bytes, 1 partitions have 192",
+        "no `inner_product_key` is named",
     );
     let empty = World::new();
     fs::remove_dir_all(empty.golden().join(SUITE)).unwrap();
