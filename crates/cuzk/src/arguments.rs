@@ -182,9 +182,13 @@ pub(crate) struct ProveArguments {
 pub(crate) struct VerifyArguments {
     /// The proof: 192 bytes for each partition, or an aggregate. Its length tells which.
     pub(crate) proof: PathBuf,
-    /// What it proves: any input of `prove`. Of an aggregate of several PoReps, all of them in its order.
-    #[arg(long = "statement", value_name = "INPUT", required = true, num_args = 1..)]
+    /// What it proves: any input of `prove`. Of an aggregate of several PoReps, all of them in its order. Without it, what
+    /// the chain knows: --proof-type and, of a PoRep, --miner, --sector, --comm-r, --comm-d, --ticket and --seed; of a
+    /// PoSt, --miner, --randomness and --replica; of an update, its three commitments.
+    #[arg(long = "statement", value_name = "INPUT", num_args = 1.., required_unless_present = "proof_type")]
     pub(crate) statements: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) chain: ChainArguments,
     /// The partitions that it proves, numbered from 0: `0`, `0-4`, `0,3` [default: all].
     #[arg(long, value_name = "LIST")]
     pub(crate) partitions: Option<PartitionList>,
@@ -201,6 +205,27 @@ pub(crate) struct VerifyArguments {
     /// Print the result as JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What the chain knows of a statement, besides what [`IdentityArguments`] have.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What is proved, without --statement")]
+pub(crate) struct ChainArguments {
+    /// The commitment to a PoRep's replica: hexadecimal, CID, or a commdr.txt.
+    #[arg(long, value_name = "HEX|CID|FILE", value_parser = comm_r, conflicts_with = "statements")]
+    pub(crate) comm_r: Option<Bytes>,
+    /// The commitment to a PoRep's data: hexadecimal, CID, or a commdr.txt.
+    #[arg(long, value_name = "HEX|CID|FILE", value_parser = comm_d, conflicts_with = "statements")]
+    pub(crate) comm_d: Option<Bytes>,
+    /// The randomness that a sector was sealed with: 64 hexadecimal digits.
+    #[arg(long, value_name = "HEX", value_parser = bytes, conflicts_with = "statements")]
+    pub(crate) ticket: Option<Bytes>,
+    /// The randomness of a PoRep's challenges: 64 hexadecimal digits. Not needed for a non-interactive one.
+    #[arg(long, value_name = "HEX", value_parser = bytes, conflicts_with = "statements")]
+    pub(crate) seed: Option<Bytes>,
+    /// A sector of a PoSt, as its number and comm_r (`7:HEX` or `7:CID`); once for each, in the proof's order.
+    #[arg(long = "replica", value_name = "N:COMM_R", value_parser = replica, conflicts_with = "statements")]
+    pub(crate) replicas: Vec<(u64, Bytes)>,
 }
 
 #[derive(Debug, Args)]
@@ -518,6 +543,12 @@ fn comm_r(text: &str) -> Result<Bytes, String> {
 
 fn comm_d(text: &str) -> Result<Bytes, String> {
     commitment(CommitmentKind::Unsealed, text)
+}
+
+fn replica(text: &str) -> Result<(u64, Bytes), String> {
+    let (number, comm_r) = text.split_once(':').ok_or("a sector number, a colon and a comm_r are needed")?;
+    let number = number.parse().map_err(|_| format!("`{number}` is no sector number"))?;
+    Ok((number, commitment(CommitmentKind::Sealed, comm_r)?))
 }
 
 /// A commitment, or the name of a file that holds it.

@@ -9,6 +9,8 @@ use std::sync::Once;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use common::{c1, cuzk, exit_code, files, golden, run, stderr, stdout};
 
 /// Two tests must not generate the parameters at the same time.
@@ -177,6 +179,74 @@ fn posts_are_proved_as_upstream_does() {
         let other = synthetic(kind, "2", &folder.path().join("other"));
         assert_eq!(exit_code(&verify(&other)), 1, "another statement's proof");
     }
+}
+
+/// Proofs of every kind verify against what the chain knows of their statements, and against nothing else.
+#[test]
+fn golden_proofs_verify_without_a_statement() {
+    let json =
+        |file: &Path| -> serde_json::Value { serde_json::from_slice(&fs::read(file).unwrap()).unwrap() };
+    let verify = |suite: &str, flags: &[String]| {
+        let proof = golden("..").join(suite).join("valid/proof.bin");
+        let proof = cuzk().arg("verify").arg(proof).args(flags).arg("--test-params").output().unwrap();
+        (exit_code(&proof), stderr(&proof))
+    };
+    let flag = |name: &str, value: &serde_json::Value| {
+        [format!("--{name}"), value.as_str().map_or_else(|| value.to_string(), str::to_owned)]
+    };
+    let statement = |suite: &str| json(&golden("..").join(suite).join("valid/statement.json"));
+
+    let c1 = json(&golden("valid/c1.json"));
+    let inner = STANDARD.decode(c1["Phase1Out"].as_str().unwrap()).unwrap();
+    let inner: serde_json::Value = serde_json::from_slice(&inner).unwrap();
+    let hexadecimal = |name: &str| {
+        let bytes: Vec<u8> = serde_json::from_value(inner[name].clone()).unwrap();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    let of = statement("porep-2kib-v1_1");
+    let mut porep = vec![flag("proof-type", &of["registered_proof"]), flag("miner", &of["miner"])];
+    porep.push(flag("sector", &of["sector"]));
+    for (name, key) in [("comm-r", "comm_r"), ("comm-d", "comm_d"), ("ticket", "ticket")] {
+        porep.push(flag(name, &hexadecimal(key).into()));
+    }
+    let seed = flag("seed", &hexadecimal("seed").into());
+    let other_seed = flag("seed", &hexadecimal("ticket").into());
+    let with = |flags: &[[String; 2]], more: [String; 2]| [flags.concat(), more.to_vec()].concat();
+    assert_eq!(verify("porep-2kib-v1_1", &with(&porep, seed)), (0, String::new()));
+    assert_eq!(verify("porep-2kib-v1_1", &with(&porep, other_seed)).0, 1);
+    let (exit_code, told) = verify("porep-2kib-v1_1", &porep.concat());
+    assert!(exit_code == 2 && told.contains("give it with --seed"), "{told}");
+
+    for suite in ["winning-post-2kib-v1", "window-post-2kib-v1_2"] {
+        let of = statement(suite);
+        let flags = [flag("proof-type", &of["registered_proof"]), flag("miner", &of["miner"])];
+        let flags = with(&flags, flag("randomness", &of["randomness"]));
+        let replicas = replicas(&golden("..").join(suite).join("valid/vanilla.json"));
+        let all = replicas.iter().flat_map(|replica| ["--replica".to_owned(), replica.clone()]);
+        let all: Vec<String> = flags.iter().cloned().chain(all).collect();
+        assert_eq!(verify(suite, &all), (0, String::new()), "{suite}");
+        let (exit_code, told) = verify(suite, &flags);
+        assert!(exit_code == 2 && told.contains("--replica"), "{told}");
+    }
+
+    let of = statement("snap-2kib-v1");
+    let names = ["proof-type", "comm-r-old", "comm-r-new", "comm-d-new"];
+    let keys = ["registered_proof", "comm_r_old", "comm_r_new", "comm_d_new"];
+    let snap = |keys: [&str; 4]| [0, 1, 2, 3].map(|i| flag(names[i], &of[keys[i]])).concat();
+    assert_eq!(verify("snap-2kib-v1", &snap(keys)), (0, String::new()));
+    assert_eq!(verify("snap-2kib-v1", &snap([keys[0], keys[2], keys[1], keys[3]])).0, 1);
+}
+
+/// `number:comm_r` of each sector of a vanilla file: the first 40 bytes of its bincode.
+fn replicas(vanilla: &Path) -> Vec<String> {
+    let elements: Vec<String> = serde_json::from_slice(&fs::read(vanilla).unwrap()).unwrap();
+    let replica = |element: &String| {
+        let bytes = STANDARD.decode(element).unwrap();
+        let number = u64::from_le_bytes(bytes[..8].try_into().unwrap());
+        let comm_r: String = bytes[8..40].iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{number}:{comm_r}")
+    };
+    elements.iter().map(replica).collect()
 }
 
 /// A window PoSt of four sectors has two partitions at 2 KiB: proved together or apart, but not one for the other.

@@ -132,19 +132,26 @@ impl Porep {
         Ok(self.setup()?.challenges.num_challenges_per_partition())
     }
 
-    /// Recomputes the replica id, which hashes prover id, sector, ticket, comm_d and porep id.
-    pub(crate) fn check_identity(&self) -> Result<(), Error> {
+    /// The replica id, which hashes prover id, sector, ticket, comm_d and porep id.
+    pub(crate) fn expected_replica_id(&self) -> Result<[u8; 32], Error> {
         type AnyTree = SectorShape2KiB; // the hasher is the same for all
         let comm_d: PieceDomain = domain("comm_d", &self.comm_d)?;
-        let _: TreeDomain<AnyTree> = domain("replica_id", &self.replica_id)?;
-        let expected = generate_replica_id::<<AnyTree as MerkleTreeTrait>::Hasher, _>(
+        let id = generate_replica_id::<<AnyTree as MerkleTreeTrait>::Hasher, _>(
             &self.prover.id(),
             self.sector,
             &self.ticket,
             comm_d,
             &self.porep_id,
         );
-        let expected: &[u8] = expected.as_ref();
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(id.as_ref());
+        Ok(bytes)
+    }
+
+    /// Compares the replica id with the one that the identity gives.
+    pub(crate) fn check_identity(&self) -> Result<(), Error> {
+        let _: TreeDomain<SectorShape2KiB> = domain("replica_id", &self.replica_id)?;
+        let expected = self.expected_replica_id()?;
         if expected != self.replica_id {
             return Err(Error::WrongIdentity {
                 found: hex::encode(self.replica_id),

@@ -249,10 +249,11 @@ impl Post {
         let setup = setup_params(&config)?;
         let per_partition = setup.sector_count;
         let partitions = (!self.is_winning()).then(|| self.partitions());
+        // A statement as the chain knows it has no openings.
+        let opened = sectors.first().and_then(|sector| sector.vanilla_proof.sectors.first());
         let vanilla: Vec<fallback::Proof<Tree::Proof>> = if self.is_winning() {
-            vec![fallback::Proof {
-                sectors: one_challenge_each::<Tree>(&sectors[0].vanilla_proof.sectors[0]),
-            }]
+            let one = |opened| fallback::Proof { sectors: one_challenge_each::<Tree>(opened) };
+            opened.map(one).into_iter().collect()
         } else {
             sectors.chunks(per_partition).map(|sectors| full_partition(sectors, per_partition)).collect()
         };
@@ -310,7 +311,8 @@ fn full_partition<Tree: 'static + MerkleTreeTrait>(
     sectors: &[FallbackPoStSectorProof<Tree>],
     n_sectors: usize,
 ) -> fallback::Proof<Tree::Proof> {
-    let mut openings: Vec<_> = sectors.iter().map(|sector| sector.vanilla_proof.sectors[0].clone()).collect();
+    let mut openings: Vec<_> =
+        sectors.iter().flat_map(|sector| sector.vanilla_proof.sectors.first().cloned()).collect();
     if let Some(last) = openings.last().cloned() {
         openings.resize(n_sectors, last);
     }

@@ -228,11 +228,11 @@ impl Input {
 /// A statement to prove or verify.
 #[derive(Debug)]
 pub struct Statement {
-    body: Body,
+    pub(crate) body: Body,
 }
 
 #[derive(Debug)]
-enum Body {
+pub(crate) enum Body {
     Porep(Box<Porep>),
     Post(Post),
     Snap(Snap),

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use cuzk_filecoin::store::TestParameters;
-use cuzk_filecoin::{Aggregation, Error, ParameterSet, Statement, aggregate_bytes};
+use cuzk_filecoin::{Aggregation, Error, ParameterSet, PublicStatement, Statement, aggregate_bytes};
 use cuzk_groth16::{Proof, VerifyingKey};
 use rand_core::OsRng;
 use serde::Serialize;
 
 use super::{open_statement, test_parameters};
-use crate::arguments::{ParameterArguments, ProofFormat, VerifyArguments};
+use crate::arguments::{Bytes, ParameterArguments, ProofFormat, VerifyArguments};
 use crate::environment::{ParameterDirectory, cache_directory};
 use crate::failure::Failure;
 use crate::partitions::PartitionList;
@@ -41,7 +41,11 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<(), Failure> {
         statement.check()?;
         Ok(statement)
     };
-    let statements: Vec<Statement> = arguments.statements.iter().map(open).collect::<Result<_, Error>>()?;
+    let statements: Vec<Statement> = if arguments.statements.is_empty() {
+        vec![on_chain(arguments)?]
+    } else {
+        arguments.statements.iter().map(open).collect::<Result<_, Error>>()?
+    };
     let statement = &statements[0];
     let unreadable = |error| Failure::refused("proof_unreadable", error);
     let proof = read_proof(&arguments.proof, arguments.format).map_err(unreadable)?;
@@ -77,6 +81,43 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<(), Failure> {
         if statements.len() > 1 { format!(", and {} more", statements.len() - 1) } else { String::new() };
     let what = if form == "aggregate" { format!(" (aggregate of {proofs} proofs)") } else { String::new() };
     output::print(&format!("verified{what}: {}, {}{more}\n", statement.registered_proof(), public.join(", ")))
+}
+
+/// The statement that the flags describe. Which of them are given tells its kind.
+fn on_chain(arguments: &VerifyArguments) -> Result<Statement, Error> {
+    let (identity, chain) = (&arguments.identity, &arguments.chain);
+    let proof_type = identity.proof_type.as_deref();
+    let proof_type = proof_type.ok_or(Error::Missing { what: "registered proof", flag: "--proof-type" })?;
+    let bytes =
+        |given: Option<Bytes>, what, flag| given.map(|bytes| bytes.0).ok_or(Error::Missing { what, flag });
+    let number = |given: Option<u64>, what, flag| given.ok_or(Error::Missing { what, flag });
+    let public = if !chain.replicas.is_empty() || identity.randomness.is_some() {
+        PublicStatement::Post {
+            miner: number(identity.miner, "miner", "--miner")?,
+            randomness: bytes(identity.randomness, "randomness", "--randomness")?,
+            replicas: chain.replicas.iter().map(|(number, comm_r)| (*number, comm_r.0)).collect(),
+        }
+    } else if identity.comm_r_old.is_some() || identity.comm_r_new.is_some() || identity.comm_d_new.is_some()
+    {
+        PublicStatement::Update {
+            comm_r_old: bytes(identity.comm_r_old, "comm_r before", "--comm-r-old")?,
+            comm_r_new: bytes(identity.comm_r_new, "comm_r after", "--comm-r-new")?,
+            comm_d_new: bytes(identity.comm_d_new, "comm_d after", "--comm-d-new")?,
+        }
+    } else {
+        PublicStatement::Porep {
+            miner: number(identity.miner, "miner", "--miner")?,
+            sector: number(identity.sector, "sector number", "--sector")?,
+            comm_r: bytes(chain.comm_r, "comm_r", "--comm-r")?,
+            comm_d: bytes(chain.comm_d, "comm_d", "--comm-d")?,
+            ticket: bytes(chain.ticket, "ticket", "--ticket")?,
+            seed: chain.seed.map(|bytes| bytes.0),
+        }
+    };
+    if matches!(&public, PublicStatement::Post { replicas, .. } if replicas.is_empty()) {
+        return Err(Error::Missing { what: "sectors", flag: "--replica" });
+    }
+    Statement::from_public(&public, proof_type)
 }
 
 /// What the bytes of a proof are.
