@@ -40,7 +40,7 @@ pub(crate) fn uniform_g1(results: &mut Results, arithmetic: Arithmetic, log2_n: 
     let raw: Vec<blst_p1_affine> = points.iter().map(|point| *point.as_ref()).collect();
     let scalars = inputs::scalars(n, 2);
     let bytes = scalar_bytes(&scalars);
-    let bases = Bases::new(arithmetic, points);
+    let bases = Bases::new(arithmetic, &points);
     let (ours, theirs) = (|| sum(&bases, &scalars), || raw.mult(&bytes, 255));
     assert!(same_g1(&ours(), &theirs()), "another sum than blst's");
     let comparison = Comparison::of(repetitions, ours, theirs);
@@ -54,7 +54,7 @@ pub(crate) fn uniform_g2(results: &mut Results, arithmetic: Arithmetic, log2_n: 
     let raw: Vec<blst_p2_affine> = points.iter().map(|point| *point.as_ref()).collect();
     let scalars = inputs::scalars(n, 2);
     let bytes = scalar_bytes(&scalars);
-    let bases = Bases::new(arithmetic, points);
+    let bases = Bases::new(arithmetic, &points);
     let (ours, theirs) = (|| sum(&bases, &scalars), || raw.mult(&bytes, 255));
     assert!(same_g2(&ours(), &theirs()), "another sum than blst's");
     let comparison = Comparison::of(repetitions, ours, theirs);
@@ -71,7 +71,7 @@ pub(crate) fn bits(results: &mut Results, arithmetic: Arithmetic, log2_n: u32, r
         .filter(|(_, bit)| **bit == Fr::ONE)
         .map(|(point, _)| *point.as_ref())
         .collect();
-    let bases = Bases::new(arithmetic, points);
+    let bases = Bases::new(arithmetic, &points);
     let (ours, theirs) = (|| sum(&bases, &bits), || selected.add());
     assert!(same_g1(&ours(), &theirs()), "another sum than blst's");
     let comparison = Comparison::of(repetitions, ours, theirs);
@@ -87,7 +87,7 @@ pub(crate) fn adversarial(results: &mut Results, arithmetic: Arithmetic, log2_n:
     let infinities: Vec<G1Affine> = (points.iter().enumerate())
         .map(|(i, point)| if i % 3 == 0 { G1Affine::identity() } else { *point })
         .collect();
-    let uniform = || (Bases::new(arithmetic, points.clone()), &scalars[..]);
+    let uniform = || (Bases::new(arithmetic, &points), &scalars[..]);
     let two_scalars: Vec<Fr> = (0..n).map(|i| if i % 2 == 0 { scalars[0] } else { -scalars[0] }).collect();
     for (name, points, scalars) in [
         ("equal points", &vec![points[0]; n], &scalars),
@@ -106,7 +106,7 @@ pub(crate) fn adversarial(results: &mut Results, arithmetic: Arithmetic, log2_n:
             .map(|(point, scalar)| (*point.as_ref(), scalar.to_bytes_le()))
             .collect();
         let (raw, bytes): (Vec<_>, Vec<_>) = raw.into_iter().unzip();
-        let (bases, (uniform_bases, uniform_scalars)) = (Bases::new(arithmetic, points.clone()), uniform());
+        let (bases, (uniform_bases, uniform_scalars)) = (Bases::new(arithmetic, points), uniform());
         let ours = || sum(&bases, scalars);
         assert!(same_g1(&ours(), &raw.mult(bytes.as_flattened(), 255)), "another sum than blst's: {name}");
         let comparison = Comparison::of(repetitions, ours, || sum(&uniform_bases, uniform_scalars));

@@ -31,10 +31,9 @@ impl Backend for CpuBackend {
         timed(observer, Phase::LoadParameters, || {
             shape.check_parameters(parameters)?;
             let g1 = |query| {
-                let points = parameters.read_g1(query, 0..parameters.n_points(query))?;
-                Ok::<_, Error>(Bases::new(arithmetic, points))
+                Bases::read(arithmetic, parameters.n_points(query), |range| parameters.read_g1(query, range))
             };
-            let b_g2 = parameters.read_g2(0..parameters.n_points(Query::BG2))?;
+            let n_b_g2 = parameters.n_points(Query::BG2);
             Ok(Box::new(CpuSession {
                 shape: shape.clone(),
                 tuning: *tuning,
@@ -43,7 +42,7 @@ impl Backend for CpuBackend {
                 l: g1(Query::L)?,
                 a: g1(Query::A)?,
                 b_g1: g1(Query::BG1)?,
-                b_g2: Bases::new(arithmetic, b_g2),
+                b_g2: Bases::read(arithmetic, n_b_g2, |range| parameters.read_g2(range))?,
                 columns: Columns::of(shape),
                 transforms: CpuTransforms::new(arithmetic, shape.domain),
             }) as Box<dyn Session>)

@@ -11,6 +11,8 @@ use blstrs::Scalar as Fr;
 pub(crate) struct Windows {
     bits: u32,
     n: u32,
+    /// Σ 2^(c−1)·2^(ci) over all windows but the last.
+    offsets: [u64; 4],
 }
 
 /// (r − 1)/2, little-endian.
@@ -32,16 +34,59 @@ const MAGNITUDE_BITS: u32 = 254;
 /// Windows of this many bits and more have digits that do not fit the 31 bits beside a sign.
 const MAX_BITS: u32 = 30;
 
-/// A scalar, prepared for the reading of digits: bits 0 to 254 are |s| with the offsets of all windows but the last,
-/// bit 255 says that all digits are to be negated.
+/// A scalar s as |s| ≤ (r − 1)/2, little-endian, with bit 255 set if s stands for −|s|.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Recoded([u64; 4]);
+pub(crate) struct Magnitude([u64; 4]);
+
+const SIGN: u64 = 1 << 63;
+
+impl Magnitude {
+    /// Without a branch on the scalar: half of all random ones have either sign.
+    pub(crate) fn of(scalar: &Fr) -> Self {
+        let bytes = scalar.to_bytes_le();
+        let limbs: [u64; 4] = std::array::from_fn(|limb| {
+            u64::from_le_bytes(bytes[8 * limb..8 * limb + 8].try_into().expect("eight bytes"))
+        });
+        let (_, negative) = subtract(&HALF_R, &limbs);
+        let (opposite, _) = subtract(&R, &limbs);
+        let mask = u64::from(negative).wrapping_neg();
+        let mut magnitude = std::array::from_fn(|limb| (limbs[limb] & !mask) | (opposite[limb] & mask));
+        magnitude[3] |= mask & SIGN;
+        Magnitude(magnitude)
+    }
+
+    /// s.
+    pub(crate) fn scalar(&self) -> Fr {
+        let Magnitude([a, b, c, d]) = *self;
+        let absolute = Fr::from_u64s_le(&[a, b, c, d & !SIGN]).expect("at most (r − 1)/2");
+        if d & SIGN == 0 { absolute } else { -absolute }
+    }
+}
+
+/// a − b and the borrow.
+#[inline]
+fn subtract(a: &[u64; 4], b: &[u64; 4]) -> ([u64; 4], bool) {
+    let mut borrow = false;
+    let difference = std::array::from_fn(|limb| {
+        let (difference, first) = a[limb].overflowing_sub(b[limb]);
+        let (difference, second) = difference.overflowing_sub(u64::from(borrow));
+        borrow = first | second;
+        difference
+    });
+    (difference, borrow)
+}
 
 impl Windows {
     /// Windows of `bits` bits, 2 to 30.
     pub(crate) fn new(bits: u32) -> Self {
         assert!((2..=MAX_BITS).contains(&bits), "windows of {bits} bits");
-        Windows { bits, n: MAGNITUDE_BITS / bits + 1 }
+        let n = MAGNITUDE_BITS / bits + 1;
+        let mut offsets = [0; 4];
+        for window in 0..n - 1 {
+            let bit = window * bits + bits - 1;
+            offsets[bit as usize / 64] |= 1 << (bit % 64);
+        }
+        Windows { bits, n, offsets }
     }
 
     /// The number of windows.
@@ -59,61 +104,45 @@ impl Windows {
         1 << (self.bits - 1)
     }
 
-    /// Prepares a scalar.
-    pub(crate) fn recode(self, scalar: &Fr) -> Recoded {
-        self.add_offsets(magnitude(scalar))
-    }
-
-    fn add_offsets(self, (mut limbs, negative): ([u64; 4], bool)) -> Recoded {
-        for window in 0..self.n - 1 {
-            let bit = window * self.bits + self.bits - 1;
-            let mut carry = 1u64 << (bit % 64);
-            for limb in &mut limbs[bit as usize / 64..] {
-                let (sum, overflow) = limb.overflowing_add(carry);
-                *limb = sum;
-                carry = u64::from(overflow);
-            }
-        }
-        // |s| < 2^254 and the offsets are below 2^254, so bit 255 is free.
-        limbs[3] |= u64::from(negative) << 63;
-        Recoded(limbs)
-    }
-
-    /// Digit `window` of a scalar, in [−2^(c−1), 2^(c−1)].
+    /// Digit `window` of a scalar, in [−2^(c−1), 2^(c−1)]. No branch on the scalar.
     #[inline]
-    pub(crate) fn digit(self, scalar: &Recoded, window: u32) -> i32 {
-        let limbs = &scalar.0;
+    pub(crate) fn digit(self, magnitude: &Magnitude, window: u32) -> i32 {
+        self.digit_of_sum(magnitude, &self.with_offsets(magnitude), window)
+    }
+
+    /// All digits, lowest window first.
+    #[inline]
+    pub(crate) fn digits(self, magnitude: Magnitude) -> impl Iterator<Item = i32> {
+        let sum = self.with_offsets(&magnitude);
+        (0..self.n).map(move |window| self.digit_of_sum(&magnitude, &sum, window))
+    }
+
+    /// |s| and the offsets in bits 0 to 254: both are below 2^254.
+    #[inline]
+    fn with_offsets(self, Magnitude(limbs): &Magnitude) -> [u64; 4] {
+        let mut carry = 0;
+        std::array::from_fn(|limb| {
+            let sum = u128::from(limbs[limb]) + u128::from(self.offsets[limb]) + carry;
+            carry = sum >> 64;
+            sum as u64
+        })
+    }
+
+    #[inline]
+    fn digit_of_sum(self, Magnitude(limbs): &Magnitude, sum: &[u64; 4], window: u32) -> i32 {
         let bit = window * self.bits;
         let (limb, shift) = (bit as usize / 64, bit % 64);
-        let above = if limb < 3 { limbs[limb + 1] } else { 0 };
-        let bits = (limbs[limb] >> shift) | (above << 1 << (63 - shift));
+        let above = if limb < 3 { sum[limb + 1] } else { 0 };
+        let bits = (sum[limb] >> shift) | (above << 1 << (63 - shift));
         let magnitude = if window + 1 < self.n {
             (bits & ((1 << self.bits) - 1)) as i32 - (1 << (self.bits - 1))
         } else {
             // The last window ends with bit 254.
             (bits & ((1 << (255 - bit)) - 1)) as i32
         };
-        if limbs[3] >> 63 == 1 { -magnitude } else { magnitude }
+        let sign = (limbs[3] as i64 >> 63) as i32;
+        (magnitude ^ sign) - sign
     }
-}
-
-/// |s| and whether s stands for −|s|.
-fn magnitude(scalar: &Fr) -> ([u64; 4], bool) {
-    let bytes = scalar.to_bytes_le();
-    let limbs: [u64; 4] = std::array::from_fn(|limb| {
-        u64::from_le_bytes(bytes[8 * limb..8 * limb + 8].try_into().expect("eight bytes"))
-    });
-    if limbs.iter().rev().le(HALF_R.iter().rev()) {
-        return (limbs, false);
-    }
-    let mut borrow = false;
-    let difference = std::array::from_fn(|limb| {
-        let (difference, first) = R[limb].overflowing_sub(limbs[limb]);
-        let (difference, second) = difference.overflowing_sub(u64::from(borrow));
-        borrow = first | second;
-        difference
-    });
-    (difference, true)
 }
 
 #[cfg(test)]
@@ -123,10 +152,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn agrees(windows: Windows, scalar: Fr) {
-        let recoded = windows.recode(&scalar);
+        let magnitude = Magnitude::of(&scalar);
+        assert_eq!(magnitude.scalar(), scalar);
         let base = Fr::from(2).pow_vartime([u64::from(windows.bits)]);
         let value = (0..windows.n).rev().fold(Fr::ZERO, |sum, window| {
-            let digit = windows.digit(&recoded, window);
+            let digit = windows.digit(&magnitude, window);
+            assert_eq!(windows.digits(magnitude).nth(window as usize), Some(digit));
             assert!(digit.unsigned_abs() as usize <= windows.n_buckets(), "{windows:?} {scalar:?} {digit}");
             let absolute = Fr::from(u64::from(digit.unsigned_abs()));
             sum * base + if digit < 0 { -absolute } else { absolute }

@@ -7,15 +7,16 @@
 use std::sync::OnceLock;
 
 use blstrs::{G1Affine, G2Affine, Scalar as Fr};
-use cuzk_groth16::FixedBase;
+use cuzk_groth16::{FixedBase, encode_g1, encode_g2};
 use group::{Curve as _, Group};
 use rayon::prelude::*;
 
 use crate::arithmetic::Arithmetic;
 use crate::batch_add::BatchAdder;
 use crate::curve::Curve;
-use crate::digits::{Recoded, Windows};
+use crate::digits::{Magnitude, Windows};
 use crate::eight;
+use crate::huge::huge_vec;
 use crate::runs::prefetch;
 
 /// Tables of 94 MB (G1) and 189 MB (G2), with a million additions each to build; 2 bits more would save an addition a
@@ -31,6 +32,7 @@ const PREFETCH_DISTANCE: usize = 16;
 /// Fixed-base multiplication by table. The tables are built on first use.
 pub struct CpuFixedBase {
     arithmetic: Arithmetic,
+    windows: Windows,
     g1: OnceLock<AnyTable<G1Affine>>,
     g2: OnceLock<AnyTable<G2Affine>>,
 }
@@ -38,7 +40,19 @@ pub struct CpuFixedBase {
 impl CpuFixedBase {
     /// Without tables.
     pub fn new(arithmetic: Arithmetic) -> Self {
-        CpuFixedBase { arithmetic, g1: OnceLock::new(), g2: OnceLock::new() }
+        Self::with_windows(arithmetic, Windows::new(WINDOW_BITS))
+    }
+
+    fn with_windows(arithmetic: Arithmetic, windows: Windows) -> Self {
+        CpuFixedBase { arithmetic, windows, g1: OnceLock::new(), g2: OnceLock::new() }
+    }
+
+    fn g1_table(&self) -> &AnyTable<G1Affine> {
+        self.g1.get_or_init(|| AnyTable::new(self.arithmetic, self.windows))
+    }
+
+    fn g2_table(&self) -> &AnyTable<G2Affine> {
+        self.g2.get_or_init(|| AnyTable::new(self.arithmetic, self.windows))
     }
 }
 
@@ -51,11 +65,25 @@ impl Default for CpuFixedBase {
 
 impl FixedBase for CpuFixedBase {
     fn g1(&self, scalars: &[Fr]) -> Vec<G1Affine> {
-        self.g1.get_or_init(|| AnyTable::new(self.arithmetic)).multiply(scalars)
+        self.g1_table().multiply(scalars)
     }
 
     fn g2(&self, scalars: &[Fr]) -> Vec<G2Affine> {
-        self.g2.get_or_init(|| AnyTable::new(self.arithmetic)).multiply(scalars)
+        self.g2_table().multiply(scalars)
+    }
+
+    fn g1_encoded(&self, scalars: &[Fr]) -> Vec<u8> {
+        match self.g1_table() {
+            AnyTable::Portable(table) => encode_g1(&table.multiply(scalars)),
+            AnyTable::Eight(table) => table.multiply_encoded(scalars),
+        }
+    }
+
+    fn g2_encoded(&self, scalars: &[Fr]) -> Vec<u8> {
+        match self.g2_table() {
+            AnyTable::Portable(table) => encode_g2(&table.multiply(scalars)),
+            AnyTable::Eight(table) => table.multiply_encoded(scalars),
+        }
     }
 }
 
@@ -65,11 +93,10 @@ enum AnyTable<P: Curve> {
 }
 
 impl<P: Curve> AnyTable<P> {
-    fn new(arithmetic: Arithmetic) -> Self {
-        let table = Table::new();
+    fn new(arithmetic: Arithmetic, windows: Windows) -> Self {
         match arithmetic.engine() {
-            None => AnyTable::Portable(table),
-            Some(engine) => AnyTable::Eight(eight::Table::new(engine, table.windows, &table.multiples)),
+            None => AnyTable::Portable(Table::new(windows)),
+            Some(engine) => AnyTable::Eight(eight::Table::new(engine, windows)),
         }
     }
 
@@ -88,14 +115,12 @@ struct Table<P> {
 }
 
 impl<P: Curve> Table<P> {
-    fn new() -> Self {
-        let windows = Windows::new(WINDOW_BITS);
-        let mut multiples = vec![P::identity(); windows.n() as usize * windows.n_buckets()];
-        multiples.par_chunks_mut(windows.n_buckets()).enumerate().for_each(|(window, multiples)| {
-            let exponent = window * WINDOW_BITS as usize;
-            let base = (0..exponent).fold(P::generator().to_curve(), |base, _| base.double());
-            fill_with_multiples(multiples, base.to_affine());
-        });
+    fn new(windows: Windows) -> Self {
+        let mut multiples = huge_vec(P::identity(), windows.n() as usize * windows.n_buckets());
+        multiples
+            .par_chunks_mut(windows.n_buckets())
+            .zip(bases(windows))
+            .for_each(|(multiples, base)| fill_with_multiples(multiples, base));
         Table { windows, multiples }
     }
 
@@ -104,8 +129,7 @@ impl<P: Curve> Table<P> {
         products.par_chunks_mut(BATCH).zip(scalars.par_chunks(BATCH)).for_each_init(
             || BatchAdder::with_capacity(BATCH),
             |adder, (products, scalars)| {
-                let scalars: Vec<Recoded> =
-                    scalars.iter().map(|scalar| self.windows.recode(scalar)).collect();
+                let scalars: Vec<Magnitude> = scalars.iter().map(Magnitude::of).collect();
                 (0..self.windows.n()).for_each(|window| {
                     adder.add(products, |index| {
                         if let Some(later) = scalars.get(index.wrapping_sub(PREFETCH_DISTANCE)) {
@@ -122,19 +146,28 @@ impl<P: Curve> Table<P> {
     }
 
     /// The multiple of a digit's absolute value, and the digit; none for the digit 0.
-    fn entry(&self, window: u32, scalar: &Recoded) -> Option<(&P, i32)> {
+    fn entry(&self, window: u32, scalar: &Magnitude) -> Option<(&P, i32)> {
         let digit = self.windows.digit(scalar, window);
         let position = (digit.unsigned_abs() as usize).checked_sub(1)?;
         Some((&self.multiples[window as usize * self.windows.n_buckets() + position], digit))
     }
 
-    fn multiple(&self, window: u32, scalar: &Recoded) -> P {
+    fn multiple(&self, window: u32, scalar: &Magnitude) -> P {
         match self.entry(window, scalar) {
             None => P::identity(),
             Some((multiple, digit)) if digit < 0 => multiple.negate(),
             Some((multiple, _)) => *multiple,
         }
     }
+}
+
+/// 2^(cw)·G for every window w.
+pub(crate) fn bases<P: Curve>(windows: Windows) -> Vec<P> {
+    let next = |base: &P::Curve| Some((0..windows.bits()).fold(*base, |base, _| base.double()));
+    std::iter::successors(Some(P::generator().to_curve()), next)
+        .take(windows.n() as usize)
+        .map(|base| base.to_affine())
+        .collect()
 }
 
 /// base, 2·base, 3·base, … : the table so far, plus its last entry, is as much again.
@@ -162,7 +195,7 @@ mod tests {
 
     fn scalars() -> Vec<Fr> {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let limits = [0, 1, 2, (1 << 16) - 1, 1 << 16, (1 << 16) + 1, (1 << 17) - 1, 1 << 17, u64::MAX];
+        let limits = [0, 1, 2, (1 << 8) - 1, 1 << 8, (1 << 8) + 1, (1 << 9) - 1, 1 << 9, u64::MAX];
         let limits = limits.into_iter().map(Fr::from).flat_map(|limit| [limit, -limit]);
         limits.chain((0..50).map(|_| Fr::random(&mut rng))).collect()
     }
@@ -180,7 +213,8 @@ mod tests {
     }
 
     fn multiples_are_those_of_double_and_add(arithmetic: Arithmetic) {
-        let fixed_base = CpuFixedBase::new(arithmetic);
+        // Emulated arithmetic would take minutes for the tables of wider windows.
+        let fixed_base = CpuFixedBase::with_windows(arithmetic, Windows::new(9));
         let scalars = scalars();
         for (scalar, product) in scalars.iter().zip(fixed_base.g1(&scalars)) {
             assert_eq!(cuzk_naive::multiply_point(&G1Affine::generator(), scalar), product.into());
@@ -188,6 +222,12 @@ mod tests {
         for (scalar, product) in scalars.iter().zip(fixed_base.g2(&scalars)) {
             assert_eq!(cuzk_naive::multiply_point(&G2Affine::generator(), scalar), product.into());
         }
+        // The scalar 0, whose multiple is at infinity, is among them.
+        let encoded = fixed_base.g1(&scalars).iter().flat_map(G1Affine::to_uncompressed).collect::<Vec<_>>();
+        assert_eq!(fixed_base.g1_encoded(&scalars), encoded);
+        let encoded = fixed_base.g2(&scalars).iter().flat_map(G2Affine::to_uncompressed).collect::<Vec<_>>();
+        assert_eq!(fixed_base.g2_encoded(&scalars), encoded);
+        assert!(fixed_base.g1_encoded(&[]).is_empty());
         // More than a batch, one of them partial.
         let many: Vec<Fr> = (0..2500).map(Fr::from).collect();
         let products = fixed_base.g1(&many);

@@ -15,6 +15,7 @@ mod curve;
 mod digits;
 mod eight;
 mod fixed_base;
+mod huge;
 pub mod msm;
 mod ntt;
 mod runs;

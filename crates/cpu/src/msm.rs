@@ -5,10 +5,12 @@
 //! summed (`runs.rs`), and the sums Bᵢ are put together as Σ i·Bᵢ. All of it is batched affine additions; only
 //! the last hundred or so additions of a window are projective.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::convert::Infallible;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use blstrs::Scalar as Fr;
-use cuzk_field::Engine;
+use cuzk_field::{Engine, fr::words};
 use ff::Field;
 use group::Group;
 use rayon::prelude::*;
@@ -16,8 +18,9 @@ use rayon::prelude::*;
 use crate::arithmetic::Arithmetic;
 use crate::batch_add::BatchAdder;
 pub use crate::curve::Curve;
-use crate::digits::{Recoded, Windows};
+use crate::digits::{Magnitude, Windows};
 use crate::eight::{self, Infinity, PackedPoint};
+use crate::huge::huge_vec;
 use crate::runs::{Points, prefetch, sum_runs};
 
 /// Points of many sums, in the form that the arithmetic wants.
@@ -30,15 +33,40 @@ enum Form<P: Curve> {
 
 impl<P: Curve> Bases<P> {
     /// Converts points, at most 2³¹: two multiplications each where the arithmetic is eight-wide.
-    pub fn new(arithmetic: Arithmetic, points: Vec<P>) -> Self {
-        assert!(points.len() <= NEGATE as usize, "more than 2^31 points");
+    pub fn new(arithmetic: Arithmetic, points: &[P]) -> Self {
+        let Ok(bases) =
+            Self::read(arithmetic, points.len(), |range| Ok::<_, Infallible>(points[range].to_vec()));
+        bases
+    }
+
+    /// The same for `n` points that `read` gives in blocks, in any order and on all threads: only a block a thread is held
+    /// in the other form.
+    pub fn read<E: Send>(
+        arithmetic: Arithmetic,
+        n: usize,
+        read: impl Fn(Range<usize>) -> Result<Vec<P>, E> + Sync,
+    ) -> Result<Self, E> {
+        assert!(n <= NEGATE as usize, "more than 2^31 points");
+        let block = |block: usize| read(block * READ_POINTS..n.min((block + 1) * READ_POINTS));
         match arithmetic.engine() {
-            None => Bases(Form::Portable(points)),
+            None => {
+                let mut points = huge_vec(P::identity(), n);
+                points.par_chunks_mut(READ_POINTS).enumerate().try_for_each(|(index, points)| {
+                    points.copy_from_slice(&block(index)?);
+                    Ok(())
+                })?;
+                Ok(Bases(Form::Portable(points)))
+            }
             Some(engine) => {
-                let points = eight::pack(engine, &points);
-                let infinite = points.par_iter().any(|point| *point == PackedPoint::default());
-                let infinity = if infinite { Infinity::Possible } else { Infinity::Absent };
-                Bases(Form::Eight { engine, points, infinity })
+                let mut points = huge_vec(PackedPoint::default(), n);
+                let infinite = AtomicBool::new(false);
+                points.par_chunks_mut(READ_POINTS).enumerate().try_for_each(|(index, points)| {
+                    eight::pack_block(engine, points, &block(index)?);
+                    infinite.fetch_or(points.contains(&PackedPoint::default()), Ordering::Relaxed);
+                    Ok(())
+                })?;
+                let infinity = if infinite.into_inner() { Infinity::Possible } else { Infinity::Absent };
+                Ok(Bases(Form::Eight { engine, points, infinity }))
             }
         }
     }
@@ -61,6 +89,19 @@ impl<P: Curve> Bases<P> {
         self.sum_runs(&[position], &[0, 1]).get(0) * *scalar
     }
 
+    /// The sum of the points at `positions`: an addition each.
+    fn sum(&self, positions: &[u32]) -> P::Curve {
+        match &self.0 {
+            Form::Portable(points) => {
+                let piece = |positions: &[u32]| {
+                    P::sum(&positions.iter().map(|&position| &points[position as usize]).collect::<Vec<_>>())
+                };
+                positions.par_chunks(SUM_PIECE).map(piece).sum()
+            }
+            Form::Eight { .. } => self.sum_runs(positions, &[0, positions.len() as u32]).get(0),
+        }
+    }
+
     /// The sums of the runs `order[bounds[i]..bounds[i + 1]]`; entries are positions, marked with [`NEGATE`].
     fn sum_runs(&self, order: &[u32], bounds: &[u32]) -> Sums<P> {
         match &self.0 {
@@ -74,6 +115,9 @@ impl<P: Curve> Bases<P> {
         }
     }
 }
+
+/// Points that blst sums at a time; it batches the additions of a thousand.
+const SUM_PIECE: usize = 1 << 12;
 
 /// Sums of runs.
 enum Sums<P: Curve> {
@@ -106,45 +150,51 @@ pub struct Terms<'a, P: Curve> {
     bases: &'a Bases<P>,
     /// Positions of the points whose scalar is 1.
     ones: Vec<u32>,
-    /// Positions of the points whose scalar is neither 0 nor 1.
-    rest: Vec<u32>,
-    /// Their scalars.
-    scalars: Vec<Fr>,
+    /// Those whose scalar is neither 0 nor 1, piece by piece.
+    rest: Vec<Rest>,
+    n_rest: usize,
+}
+
+/// Positions of points, and their scalars.
+#[derive(Default)]
+struct Rest {
+    positions: Vec<u32>,
+    scalars: Vec<Magnitude>,
 }
 
 /// Marks a position whose point is to be negated.
 const NEGATE: u32 = 1 << 31;
 
+/// Points in a block that is read and converted by a thread: that of the parameters' reader.
+const READ_POINTS: usize = 1 << 14;
+
+/// Terms that are sorted by one thread at a time.
+const PIECE: usize = 1 << 14;
+
 impl<'a, P: Curve> Terms<'a, P> {
     /// Sorts the terms `scalar(i)·bases[i]`.
     pub fn new(bases: &'a Bases<P>, scalar: impl Fn(usize) -> Fr + Sync) -> Self {
-        const PIECE: usize = 1 << 14;
-        let pieces: Vec<Self> = (0..bases.len().div_ceil(PIECE))
+        let pieces: Vec<(Vec<u32>, Rest)> = (0..bases.len().div_ceil(PIECE))
             .into_par_iter()
-            .map(|piece| {
-                let mut terms = Terms { bases, ones: vec![], rest: vec![], scalars: vec![] };
-                for position in piece * PIECE..bases.len().min((piece + 1) * PIECE) {
-                    terms.push(position as u32, scalar(position));
-                }
-                terms
-            })
+            .map_init(
+                || (vec![0; PIECE], Rest::default()),
+                |(ones, rest), piece| {
+                    let n_ones =
+                        sort(piece * PIECE..bases.len().min((piece + 1) * PIECE), &scalar, ones, rest);
+                    let rest = Rest { positions: rest.positions.clone(), scalars: rest.scalars.clone() };
+                    (ones[..n_ones].to_vec(), rest)
+                },
+            )
             .collect();
-        let mut terms = Terms { bases, ones: vec![], rest: vec![], scalars: vec![] };
-        for piece in pieces {
-            terms.ones.extend(piece.ones);
-            terms.rest.extend(piece.rest);
-            terms.scalars.extend(piece.scalars);
+        let mut terms = Terms { bases, ones: vec![], rest: vec![], n_rest: 0 };
+        for (ones, rest) in pieces {
+            terms.ones.extend(ones);
+            terms.n_rest += rest.positions.len();
+            if !rest.positions.is_empty() {
+                terms.rest.push(rest);
+            }
         }
         terms
-    }
-
-    fn push(&mut self, position: u32, scalar: Fr) {
-        if scalar == Fr::ONE {
-            self.ones.push(position);
-        } else if !scalar.is_zero_vartime() {
-            self.rest.push(position);
-            self.scalars.push(scalar);
-        }
     }
 
     /// The sum of all terms.
@@ -154,37 +204,30 @@ impl<'a, P: Curve> Terms<'a, P> {
 
     /// The sum of the points whose scalar is 1: an addition each.
     pub fn sum_of_ones(&self) -> P::Curve {
-        self.bases.sum_runs(&self.ones, &[0, self.ones.len() as u32]).get(0)
+        self.bases.sum(&self.ones)
     }
 
     /// The sum of the other terms, with the windows that cost least.
     pub fn sum_of_rest(&self) -> P::Curve {
-        self.sum_of_rest_as_if(self.rest.len())
+        self.sum_of_rest_as_if(self.n_rest)
     }
 
     /// The sum of the other terms, with the windows that cost least for `n_terms` terms.
     pub fn sum_of_rest_as_if(&self, n_terms: usize) -> P::Curve {
-        if self.rest.len() <= FEW {
-            let terms = self.rest.iter().zip(&self.scalars);
-            return terms.map(|(&position, scalar)| self.bases.multiply(position, scalar)).sum();
+        if self.n_rest <= FEW {
+            let terms = self.rest.iter().flat_map(|rest| rest.positions.iter().zip(&rest.scalars));
+            return terms.map(|(&position, scalar)| self.bases.multiply(position, &scalar.scalar())).sum();
         }
         self.sum_of_rest_by(best_windows(n_terms))
     }
 
     fn sum_of_rest_by(&self, windows: Windows) -> P::Curve {
-        let scalars: Vec<Recoded> =
-            (self.scalars.par_iter().with_min_len(1 << 10)).map(|scalar| windows.recode(scalar)).collect();
-        let buckets = |window| {
-            let (order, bounds) = sort_by_digit(&self.rest, &scalars, windows, window);
-            self.bases.sum_runs(&order, &bounds)
+        let sum_of_window = |window| {
+            let (order, bounds) = sort_by_digit(&self.rest, windows, window);
+            self.bases.sum_runs(&order, &bounds).weighted()
         };
-        // Few terms make too little work for all threads in one window; many make too large lists for all windows.
-        let buckets: Vec<Sums<P>> = if self.rest.len() < MANY {
-            (0..windows.n()).into_par_iter().map(buckets).collect()
-        } else {
-            (0..windows.n()).map(buckets).collect()
-        };
-        let sums: Vec<P::Curve> = buckets.par_iter().map(Sums::weighted).collect();
+        // The sums of a window are spread over the threads, too, which keeps those busy that have no window of their own.
+        let sums: Vec<P::Curve> = (0..windows.n()).into_par_iter().map(sum_of_window).collect();
         sums.iter().rev().fold(P::Curve::identity(), |sum, window| {
             (0..windows.bits()).fold(sum, |sum, _| sum.double()) + window
         })
@@ -193,17 +236,16 @@ impl<'a, P: Curve> Terms<'a, P> {
 
 /// So few terms are multiplied one by one, at some 150 µs each: a sum by windows takes a millisecond at least.
 const FEW: usize = 8;
-/// From here on a window has work for 16 threads.
-const MANY: usize = 1 << 16;
 
 /// The windows with the least cost: an addition a term and window, and 2 additions a bucket.
 ///
-/// An addition among the buckets is taken to cost 1.3 times one among the points, for its batches are shorter: an
-/// assumption of the model, not yet fitted to measurements.
+/// An addition among the buckets is taken to cost 0.9 times one among the points with its share of the sort. The latter was
+/// measured, 105 ns (AVX-512 IFMA, one core of a 16-core Xeon, 2026-11-29; 2^18 terms, windows of 13 to 15 bits); a bucket
+/// took 275 ns with 512 chains a slab, and what fewer chains and shared batches save of that is reasoned.
 fn best_windows(n_terms: usize) -> Windows {
     const MAX_WINDOW_BITS: u32 = 22;
     let cost =
-        |windows: &Windows| u64::from(windows.n()) * (n_terms as u64 * 10 + windows.n_buckets() as u64 * 26);
+        |windows: &Windows| u64::from(windows.n()) * (n_terms as u64 * 10 + windows.n_buckets() as u64 * 18);
     (2..=MAX_WINDOW_BITS).map(Windows::new).min_by_key(cost).expect("not empty")
 }
 
@@ -229,55 +271,90 @@ impl<P: Curve> Points<P> for Selected<'_, P> {
     }
 }
 
+/// Leaves the positions in `range` whose scalar is 1 at the front of `ones`, and tells how many they are; the terms whose
+/// scalar is neither 0 nor 1 in `rest`. Which of 0 and 1 a scalar is decides no branch, as that would often go wrong.
+fn sort(range: Range<usize>, scalar: impl Fn(usize) -> Fr, ones: &mut [u32], rest: &mut Rest) -> usize {
+    rest.positions.clear();
+    rest.scalars.clear();
+    let one = words(&Fr::ONE);
+    let mut n_ones = 0;
+    for position in range {
+        let scalar = scalar(position);
+        let words = words(&scalar);
+        let is_one = is_zero(std::array::from_fn(|limb| words[limb] ^ one[limb]));
+        ones[n_ones] = position as u32;
+        n_ones += usize::from(is_one);
+        if !(is_one | is_zero(words)) {
+            rest.positions.push(position as u32);
+            rest.scalars.push(Magnitude::of(&scalar));
+        }
+    }
+    n_ones
+}
+
+/// Without the calls that comparing scalars comes to.
+fn is_zero([a, b, c, d]: [u64; 4]) -> bool {
+    a | b | c | d == 0
+}
+
 /// The positions of the terms with a digit other than 0, sorted by |digit| and marked where it is negative, and the
-/// bounds of the runs of |digit| 1, 2, …, 2^(c−1): a counting sort, a piece of the terms a thread.
-fn sort_by_digit(
-    positions: &[u32],
-    scalars: &[Recoded],
-    windows: Windows,
-    window: u32,
-) -> (Vec<u32>, Vec<u32>) {
+/// bounds of the runs of |digit| 1, 2, …, 2^(c−1): a counting sort, a share of the terms a thread.
+fn sort_by_digit(terms: &[Rest], windows: Windows, window: u32) -> (Vec<u32>, Vec<u32>) {
     let n_buckets = windows.n_buckets();
-    let piece = positions.len().div_ceil(rayon::current_num_threads()).max(MIN_SORT_PIECE);
-    let digit = |scalar: &Recoded| windows.digit(scalar, window);
-    let mut next: Vec<Vec<u32>> = (scalars.par_chunks(piece))
-        .map(|scalars| {
-            let mut counts = vec![0; n_buckets + 1];
-            scalars.iter().for_each(|scalar| counts[digit(scalar).unsigned_abs() as usize] += 1);
-            counts
-        })
-        .collect();
-    // From counts to the place of the next term of each piece and bucket.
+    // All windows are sorted at the same time.
+    let threads = rayon::current_num_threads().div_ceil(windows.n() as usize);
+    let share = terms.len().div_ceil(threads).max(1);
+    let mut shares: Vec<Share> =
+        terms.par_chunks(share).map(|terms| Share::new(terms, windows, window)).collect();
+    // From counts to the place of the next term of each share and bucket.
     let mut bounds = Vec::with_capacity(n_buckets + 1);
     let mut end = 0;
     for bucket in 1..=n_buckets {
         bounds.push(end);
-        for next in &mut next {
-            let count = next[bucket];
-            next[bucket] = end;
+        for share in &mut shares {
+            let count = share.next[bucket];
+            share.next[bucket] = end;
             end += count;
         }
     }
     bounds.push(end);
     let order: Vec<AtomicU32> = (0..end).map(|_| AtomicU32::new(0)).collect();
-    positions.par_chunks(piece).zip(scalars.par_chunks(piece)).zip(&mut next).for_each(
-        |((positions, scalars), next)| {
-            for (position, scalar) in positions.iter().zip(scalars) {
-                let digit = digit(scalar);
-                if digit != 0 {
-                    let place = &mut next[digit.unsigned_abs() as usize];
-                    let mark = if digit < 0 { NEGATE } else { 0 };
-                    order[*place as usize].store(position | mark, Ordering::Relaxed);
-                    *place += 1;
-                }
-            }
-        },
-    );
+    terms.par_chunks(share).zip(shares).for_each(|(terms, mut share)| share.place(terms, &order));
     (order.into_iter().map(AtomicU32::into_inner).collect(), bounds)
 }
 
-/// Terms whose sorting is worth a thread.
-const MIN_SORT_PIECE: usize = 1 << 13;
+/// Terms that a thread sorts.
+struct Share {
+    /// The digit of each, with its sign: |digit| and [`NEGATE`].
+    digits: Vec<u32>,
+    /// First how many terms a bucket has, then where the next one goes.
+    next: Vec<u32>,
+}
+
+impl Share {
+    fn new(terms: &[Rest], windows: Windows, window: u32) -> Self {
+        let mut next = vec![0; windows.n_buckets() + 1];
+        let mut digits = Vec::with_capacity(terms.iter().map(|rest| rest.scalars.len()).sum());
+        for scalar in terms.iter().flat_map(|rest| &rest.scalars) {
+            let digit = windows.digit(scalar, window);
+            next[digit.unsigned_abs() as usize] += 1;
+            digits.push(digit.unsigned_abs() | digit as u32 & NEGATE);
+        }
+        Share { digits, next }
+    }
+
+    fn place(&mut self, terms: &[Rest], order: &[AtomicU32]) {
+        let positions = terms.iter().flat_map(|rest| &rest.positions);
+        for (position, digit) in positions.zip(&self.digits) {
+            let bucket = digit & !NEGATE;
+            if bucket != 0 {
+                let place = &mut self.next[bucket as usize];
+                order[*place as usize].store(position | digit & NEGATE, Ordering::Relaxed);
+                *place += 1;
+            }
+        }
+    }
+}
 
 /// Σ (i + 1)·buckets[i] from both sums of each slab of [`SLAB`] buckets.
 fn sum_of_slabs<P: Curve>(slabs: Vec<(P::Curve, P::Curve)>) -> P::Curve {
@@ -368,7 +445,7 @@ mod tests {
                 _ => Fr::random(&mut rng),
             })
             .collect();
-        let bases = Bases::new(arithmetic, points.clone());
+        let bases = Bases::new(arithmetic, &points);
         let terms = Terms::new(&bases, |index| scalars[index]);
         assert!(terms.sum() == cuzk_naive::msm(&points, &scalars));
         let bits = 2 + seed as u32 % 9;
@@ -396,6 +473,17 @@ mod tests {
         }
     }
 
+    /// Few enough for memcheck.
+    #[test]
+    fn few_terms_portable() {
+        let multiples: Vec<i64> = (0..60).map(|i| i % 9 - 4).collect();
+        let classes: Vec<u8> = (0..60).map(|i| i * 7 % 8).collect();
+        for seed in 0..2 {
+            agrees_with_naive::<G1Affine>(Arithmetic::portable(), &multiples, &classes, seed);
+            agrees_with_naive::<G2Affine>(Arithmetic::portable(), &multiples, &classes, seed);
+        }
+    }
+
     /// Enough terms for several pieces, tasks, slabs and levels of parts: Σ sᵢ·(kᵢ·G) = (Σ sᵢ·kᵢ)·G.
     fn many_terms(arithmetic: Arithmetic, n: usize, window_bits: &[u32]) {
         let mut rng = ChaCha8Rng::seed_from_u64(7);
@@ -407,7 +495,7 @@ mod tests {
             let sum: Fr = scalars.iter().zip(&multiples).map(|(scalar, multiple)| *scalar * multiple).sum();
             G1Affine::generator() * sum
         };
-        let bases = Bases::new(arithmetic, points);
+        let bases = Bases::new(arithmetic, &points);
         for scalars in [random, equal, vec![Fr::ZERO; n], vec![Fr::ONE; n], vec![-Fr::ONE; n]] {
             let terms = Terms::new(&bases, |index| scalars[index]);
             assert_eq!(terms.sum(), expected(&scalars));

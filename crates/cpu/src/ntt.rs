@@ -68,13 +68,70 @@ impl Transforms for CpuTransforms {
     }
 
     fn to_natural_order(&self, coefficients: &mut [Fr]) {
-        let shift = usize::BITS - self.domain().log2_n();
-        for index in 1..coefficients.len() {
-            let reversed = index.reverse_bits() >> shift;
-            if index < reversed {
-                coefficients.swap(index, reversed);
+        assert_eq!(coefficients.len(), self.domain().n(), "a vector of another domain");
+        reverse_bits(coefficients, self.domain().log2_n());
+    }
+}
+
+/// Moves element i to the place whose index has the bits of i, all `log2_n` of them, in reverse order.
+///
+/// An index is cut into a, m and b, of which a and b have [`TILE_BITS`] bits; (a, m, b) goes to (b', m', a'). The elements
+/// of a pair m, m' are a square tile each, whose rows are whole cache lines.
+fn reverse_bits(values: &mut [Fr], log2_n: u32) {
+    assert_eq!(values.len(), 1 << log2_n, "2^log2_n elements");
+    let reversed = |index: usize, bits: u32| match bits {
+        0 => 0,
+        _ => index.reverse_bits() >> (usize::BITS - bits),
+    };
+    if log2_n < 2 * TILE_BITS {
+        for index in 0..values.len() {
+            let other = reversed(index, log2_n);
+            if index < other {
+                values.swap(index, other);
             }
         }
+        return;
+    }
+    let middle_bits = log2_n - 2 * TILE_BITS;
+    let shared = Shared(values.as_mut_ptr());
+    (0..1usize << middle_bits).into_par_iter().with_min_len(1 << 6).for_each(|middle| {
+        let other_middle = reversed(middle, middle_bits);
+        if other_middle < middle {
+            return;
+        }
+        for a in 0..1 << TILE_BITS {
+            for b in 0..1 << TILE_BITS {
+                let index = (a << (log2_n - TILE_BITS)) | (middle << TILE_BITS) | b;
+                let other = (reversed(b, TILE_BITS) << (log2_n - TILE_BITS))
+                    | (other_middle << TILE_BITS)
+                    | reversed(a, TILE_BITS);
+                if middle < other_middle || index < other {
+                    // SAFETY: both indices have log2_n bits, so they are within `values`, which stays borrowed until all
+                    // threads are done. Their middle parts are `middle` and its reverse, and of the two middles only the
+                    // smaller one's turn, one turn of one thread, gets here.
+                    unsafe { shared.swap(index, other) };
+                }
+            }
+        }
+    });
+}
+
+/// Rows of 8 elements are 256 bytes, and 8 of them, far apart, do not crowd each other out of a cache.
+const TILE_BITS: u32 = 3;
+
+/// Memory of which threads use disjoint parts.
+struct Shared(*mut Fr);
+
+// SAFETY: the pointer is only followed by `swap`, whose caller argues that no two threads meet.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    /// # Safety
+    ///
+    /// Both elements must be within the memory, which must be borrowed for writing, and no other thread may touch them.
+    unsafe fn swap(&self, index: usize, other: usize) {
+        // SAFETY: the caller's contract.
+        unsafe { std::ptr::swap(self.0.add(index), self.0.add(other)) };
     }
 }
 
@@ -220,6 +277,19 @@ mod tests {
     fn random(n: usize) -> Vec<Fr> {
         let mut rng = ChaCha8Rng::seed_from_u64(n as u64);
         (0..n).map(|_| Fr::random(&mut rng)).collect()
+    }
+
+    #[test]
+    fn places_with_reversed_bits() {
+        for log2_n in 0..14 {
+            let n = 1u64 << log2_n;
+            let mut values: Vec<Fr> = (0..n).map(Fr::from).collect();
+            reverse_bits(&mut values, log2_n);
+            for (index, value) in (0..n).zip(&values) {
+                let reversed = (0..log2_n).fold(0, |sum, bit| sum << 1 | index >> bit & 1);
+                assert_eq!(*value, Fr::from(reversed), "{index} of 2^{log2_n}");
+            }
+        }
     }
 
     #[test]

@@ -34,11 +34,19 @@ impl<P: Curve> Points<P> for [P] {
 #[inline]
 pub(crate) fn prefetch<P>(point: &P) {
     #[cfg(target_arch = "x86_64")]
-    for offset in (0..size_of::<P>()).step_by(64).chain((align_of::<P>() < 64).then_some(size_of::<P>() - 1))
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let start = std::ptr::from_ref(point).cast::<i8>();
         // SAFETY: a prefetch reads nothing and faults nowhere; SSE is part of x86-64.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(point).cast::<i8>().wrapping_add(offset)) };
+        let line = |offset| unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(offset)) };
+        let mut offset = 0;
+        while offset < size_of::<P>() {
+            line(offset);
+            offset += 64;
+        }
+        if align_of::<P>() < 64 {
+            line(size_of::<P>() - 1);
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = point;

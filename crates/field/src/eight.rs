@@ -26,12 +26,14 @@ pub trait Field: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 's
     type Row: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync;
     /// Eight elements in memory.
     type Packed: Copy + Send + Sync;
+    /// One element as parameter files store it: big-endian, 48 bytes a component, the highest component first.
+    type Bytes: AsRef<[u8]>;
     /// Eight elements 0 in memory.
     const ZERO: Self::Packed;
     /// Lane k of eight elements in memory as row k, without any engine.
     fn rows(packed: &Self::Packed) -> [Self::Row; 8];
     /// Eight elements in registers.
-    type Eight<L: Lanes>: Eight<L, Scalar = Self::Scalar, Row = Self::Row, Packed = Self::Packed>;
+    type Eight<L: Lanes>: Eight<L, Scalar = Self::Scalar, Row = Self::Row, Packed = Self::Packed, Bytes = Self::Bytes>;
 }
 
 /// Eight elements, carried. All functions are lane by lane.
@@ -42,6 +44,8 @@ pub trait Eight<L: Lanes>: Copy {
     type Row: Copy + Default;
     /// As [`Field::Packed`].
     type Packed: Copy;
+    /// As [`Field::Bytes`].
+    type Bytes: AsRef<[u8]>;
     /// The same, not carried.
     type Columns: EightColumns<L, Carried = Self>;
 
@@ -73,6 +77,8 @@ pub trait Eight<L: Lanes>: Copy {
     fn from_scalars(elements: &[Self::Scalar; 8]) -> Self;
     /// To blst's form.
     fn to_scalars(&self) -> [Self::Scalar; 8];
+    /// To the bytes of the integers in [0, p).
+    fn to_bytes(&self) -> [Self::Bytes; 8];
 }
 
 /// Eight elements, not carried.
@@ -102,6 +108,7 @@ impl Field for Fp {
     type Scalar = blst_fp;
     type Row = Row;
     type Packed = Packed;
+    type Bytes = [u8; 48];
     const ZERO: Packed = Packed([[0; 8]; 8]);
 
     fn rows(packed: &Packed) -> [Row; 8] {
@@ -115,6 +122,7 @@ impl Field for Fp2 {
     type Scalar = blst_fp2;
     type Row = [Row; 2];
     type Packed = [Packed; 2];
+    type Bytes = [u8; 96];
     const ZERO: [Packed; 2] = [Fp::ZERO; 2];
 
     fn rows([first, second]: &[Packed; 2]) -> [[Row; 2]; 8] {

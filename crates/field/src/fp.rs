@@ -13,6 +13,7 @@
 //! | [`Fp8::zeros`] | carried, < 6.9 | lanes that are 0 mod p |
 //! | [`Fp8::from_scalars`] | blst's | carried, < 1.03 |
 //! | [`Fp8::to_scalars`] | carried, < 2^30 | blst's, in [0, p) |
+//! | [`Fp8::to_bytes`] | carried, < 2^30 | the integer in [0, p), big-endian |
 //!
 //! Columns come out of a multiplication below 2^58, the last two below 6·2^52, so sums of several still fit.
 
@@ -21,7 +22,7 @@ use blst::blst_fp;
 use crate::eight::{Eight, EightColumns};
 use crate::lanes::{Lanes, Outlined};
 use crate::limbs::{
-    MASK, array_of_lanes, broadcast, carry, join, montgomery, multiplication_step, negative_inverse,
+    MASK, add_row, array_of_lanes, broadcast, carry, join, montgomery, multiplication_step, negative_inverse,
     power_of_two, reduction_step, split, times,
 };
 use crate::portable::P;
@@ -62,6 +63,8 @@ const MISSING_CARRY: u64 = 16;
 const FROM_BLST: [u64; 8] = split(&power_of_two(448, &P));
 /// 2^384 mod p: back.
 const TO_BLST: [u64; 8] = split(&power_of_two(384, &P));
+/// 1: a product with it goes from our form to the integer.
+const TO_INTEGER: [u64; 8] = [1, 0, 0, 0, 0, 0, 0, 0];
 /// 2^416 mod p, the form of 1.
 const ONE: [u64; 8] = split(&power_of_two(416, &P));
 
@@ -114,6 +117,7 @@ impl<L: Lanes> Eight<L> for Fp8<L> {
     type Scalar = blst_fp;
     type Row = Row;
     type Packed = Packed;
+    type Bytes = [u8; 48];
     type Columns = Columns<L>;
 
     /// 0 in all lanes.
@@ -213,12 +217,32 @@ impl<L: Lanes> Eight<L> for Fp8<L> {
     /// To blst's form.
     #[inline(always)]
     fn to_scalars(&self) -> [blst_fp; 8] {
-        let (form, p): ([L; 8], [L; 8]) = (broadcast(&TO_BLST), broadcast(&P52));
+        self.words(&TO_BLST).map(|words| blst_fp { l: words })
+    }
+
+    /// To the bytes of the integers.
+    #[inline(always)]
+    fn to_bytes(&self) -> [[u8; 48]; 8] {
+        self.words(&TO_INTEGER).map(|words| {
+            let mut bytes = [0; 48];
+            for (bytes, word) in bytes.chunks_exact_mut(8).zip(words.iter().rev()) {
+                bytes.copy_from_slice(&word.to_be_bytes());
+            }
+            bytes
+        })
+    }
+}
+
+impl<L: Lanes> Fp8<L> {
+    /// The product with `form`, in [0, p), in words of 64 bits.
+    #[inline(always)]
+    fn words(&self, form: &[u64; 8]) -> [[u64; 6]; 8] {
+        let (form, p): ([L; 8], [L; 8]) = (broadcast(form), broadcast(&P52));
         let reduced = self.mul(&Fp8(form)).add(&Columns(p)).reduce();
         // From [0, 1.001 p) to [0, p).
         let difference: [L; 8] = carry(array_of_lanes!(8, j => reduced.0[j].sub(p[j])));
         let below_p = difference[7].negatives();
-        Fp8::select(below_p, &Fp8(difference), &reduced).to_rows().map(|row| blst_fp { l: join(&row.0) })
+        Fp8::select(below_p, &Fp8(difference), &reduced).to_rows().map(|row| join(&row.0))
     }
 }
 

@@ -25,6 +25,7 @@ impl<L: Lanes> Eight<L> for Fp28<L> {
     type Scalar = blst_fp2;
     type Row = [Row; 2];
     type Packed = [Packed; 2];
+    type Bytes = [u8; 96];
     type Columns = Columns2<L>;
 
     /// 0 in all lanes.
@@ -125,6 +126,18 @@ impl<L: Lanes> Eight<L> for Fp28<L> {
     fn to_scalars(&self) -> [blst_fp2; 8] {
         let (first, second) = (self.0[0].to_scalars(), self.0[1].to_scalars());
         std::array::from_fn(|lane| blst_fp2 { fp: [first[lane], second[lane]] })
+    }
+
+    /// To the bytes of the integers, c₁ first.
+    #[inline(always)]
+    fn to_bytes(&self) -> [[u8; 96]; 8] {
+        let (first, second) = (self.0[0].to_bytes(), self.0[1].to_bytes());
+        std::array::from_fn(|lane| {
+            let mut bytes = [0; 96];
+            bytes[..48].copy_from_slice(&second[lane]);
+            bytes[48..].copy_from_slice(&first[lane]);
+            bytes
+        })
     }
 }
 

@@ -19,8 +19,8 @@ use blstrs::Scalar;
 
 use crate::lanes::Lanes;
 use crate::limbs::{
-    MASK, array_of_lanes, broadcast, carry, montgomery, multiplication_step, negative_inverse, power_of_two,
-    reduction_step, split, times,
+    MASK, add_row, array_of_lanes, broadcast, carry, montgomery, multiplication_step, negative_inverse,
+    power_of_two, reduction_step, split, times,
 };
 
 /// r, little-endian.

@@ -117,18 +117,28 @@ pub(crate) fn carry<L: Lanes, const N: usize>(mut columns: [L; N]) -> [L; N] {
     columns
 }
 
-/// One step of the Montgomery multiplication, for limb `$i` of `$a`.
+/// Adds limb `$i` of `$a` times `$b`.
+macro_rules! add_row {
+    ($n:literal, $t:ident, $a:ident, $b:ident, $i:expr) => {
+        for j in 0..$n {
+            $t[$i + j] = $t[$i + j].madd52lo($a[$i], $b[j]);
+        }
+        for j in 0..$n {
+            $t[$i + j + 1] = $t[$i + j + 1].madd52hi($a[$i], $b[j]);
+        }
+    };
+}
+
+/// One step of the Montgomery multiplication: the row of limb `$i + 1` of `$a`, which does not wait for m, then the
+/// reduction of column `$i`.
 ///
 /// The lowest column of m·modulus is never formed: it makes column i a multiple of 2^52, so its carry is
 /// ⌈column/2^52⌉.
 macro_rules! multiplication_step {
     ($n:literal, $t:ident, $a:ident, $b:ident, $modulus:ident, $inverse:ident, $mask:ident, $i:literal) => {
-        for j in 0..$n {
-            $t[$i + j] = $t[$i + j].madd52lo($a[$i], $b[j]);
-        }
         let m = L::splat(0).madd52lo($t[$i], $inverse);
-        for j in 0..$n {
-            $t[$i + j + 1] = $t[$i + j + 1].madd52hi($a[$i], $b[j]);
+        if $i + 1 < $n {
+            add_row!($n, $t, $a, $b, ($i + 1) % $n);
         }
         reduction_step!($n, $t, m, $modulus, $mask, $i);
     };
@@ -136,14 +146,13 @@ macro_rules! multiplication_step {
 
 macro_rules! reduction_step {
     ($n:literal, $t:ident, $m:ident, $modulus:ident, $mask:ident, $i:literal) => {
-        let carry = $t[$i].add($mask).shr::<52>();
+        $t[$i + 1] = $t[$i + 1].add($t[$i].add($mask).shr::<52>());
         for j in 1..$n {
             $t[$i + j] = $t[$i + j].madd52lo($m, $modulus[j]);
         }
         for j in 0..$n {
             $t[$i + j + 1] = $t[$i + j + 1].madd52hi($m, $modulus[j]);
         }
-        $t[$i + 1] = $t[$i + 1].add(carry);
     };
 }
 
@@ -157,6 +166,7 @@ macro_rules! montgomery {
             let modulus: [L; $n] = broadcast(&$modulus);
             let (inverse, mask) = (L::splat($inverse), L::splat(MASK));
             let mut t = [L::splat(0); $columns];
+            add_row!($n, t, a, b, 0);
             $( multiplication_step!($n, t, a, b, modulus, inverse, mask, $i); )*
             array_of_lanes!($n, j => t[$n + j])
         }
@@ -189,7 +199,7 @@ macro_rules! montgomery {
     };
 }
 
-pub(crate) use {array_of_lanes, montgomery, multiplication_step, reduction_step};
+pub(crate) use {add_row, array_of_lanes, montgomery, multiplication_step, reduction_step};
 
 #[cfg(test)]
 mod tests {

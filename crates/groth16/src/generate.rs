@@ -5,6 +5,7 @@
 //! [`crate::Parameters`]).
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use blake2b_simd::State;
 use blstrs::{G1Affine, G2Affine, Scalar as Fr};
@@ -14,7 +15,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use rayon::prelude::*;
 
-use crate::parameters::Point;
+use crate::parameters::{Point, Query};
 use crate::{Domain, Error, VerifyingKey};
 
 /// Multiples of the generators by many scalars.
@@ -24,6 +25,34 @@ pub trait FixedBase: Sync {
 
     /// `scalars[i]·G₂` for the generator of G2.
     fn g2(&self, scalars: &[Fr]) -> Vec<G2Affine>;
+
+    /// [`FixedBase::g1`] as [`encode_g1`] encodes it.
+    fn g1_encoded(&self, scalars: &[Fr]) -> Vec<u8> {
+        encode_g1(&self.g1(scalars))
+    }
+
+    /// [`FixedBase::g2`] as [`encode_g2`] encodes it.
+    fn g2_encoded(&self, scalars: &[Fr]) -> Vec<u8> {
+        encode_g2(&self.g2(scalars))
+    }
+}
+
+/// Points of G1 as parameter files store them, 96 bytes each: x, y, big-endian; at infinity 0x40 and zeros.
+pub fn encode_g1(points: &[G1Affine]) -> Vec<u8> {
+    encode(points)
+}
+
+/// Points of G2 as parameter files store them, 192 bytes each: x, y, each c₁, c₀, big-endian; at infinity 0x40 and
+/// zeros.
+pub fn encode_g2(points: &[G2Affine]) -> Vec<u8> {
+    encode(points)
+}
+
+fn encode<P: Point>(points: &[P]) -> Vec<u8> {
+    let mut bytes = vec![0; points.len() * P::BYTES];
+    (bytes.par_chunks_exact_mut(P::BYTES).zip(points).with_min_len(1 << 8))
+        .for_each(|(bytes, point)| point.encode(bytes));
+    bytes
 }
 
 /// The secret values of a setup.
@@ -82,15 +111,24 @@ pub fn generate(
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Generated, GenerateError> {
     let scalars = QueryScalars::new(system, trapdoor)?;
-    let mut file =
-        FileWriter { fixed_base, out, hash: State::new(), n_bytes: 0, done: 0, all: scalars.n(), progress };
     let verifying_key = verifying_key(fixed_base, trapdoor, &scalars.ic);
+    let mut file = FileWriter { out, hash: State::new(), n_bytes: 0 };
     file.write(&verifying_key.to_bytes())?;
-    file.g1(scalars.h.len(), |range| scalars.h.block(range))?;
-    for query in [&scalars.l, &scalars.a, &scalars.b] {
-        file.g1(query.len(), |range| query[range].to_vec())?;
+    let (all, mut done) = (scalars.n(), 0);
+    // Points are computed a block ahead of the one that is hashed and written, which takes one thread.
+    let mut ready = Encoded::default();
+    for block in scalars.blocks()? {
+        let mut next = Encoded::default();
+        rayon::in_place_scope(|scope| {
+            scope.spawn(|_| next = scalars.encode(fixed_base, &block));
+            file.write(&ready.bytes)
+        })?;
+        done += ready.n_points;
+        progress(done, all);
+        ready = next;
     }
-    file.g2(&scalars.b)?;
+    file.write(&ready.bytes)?;
+    progress(all, all);
     let blake2b_512 = *file.hash.finalize().as_array();
     Ok(Generated { verifying_key, n_bytes: file.n_bytes, blake2b_512 })
 }
@@ -151,8 +189,58 @@ impl QueryScalars {
 
     /// Points in the file, those of the key excluded.
     fn n(&self) -> usize {
-        self.h.len() + self.l.len() + self.a.len() + 2 * self.b.len()
+        Query::ALL.into_iter().map(|query| self.len(query)).sum()
     }
+
+    fn len(&self, query: Query) -> usize {
+        match query {
+            Query::H => self.h.n,
+            Query::L => self.l.len(),
+            Query::A => self.a.len(),
+            Query::BG1 | Query::BG2 => self.b.len(),
+        }
+    }
+
+    /// All queries in the order of the file, in blocks of at most [`BLOCK_POINTS`]; an empty query is an empty block.
+    fn blocks(&self) -> io::Result<Vec<Block>> {
+        let mut blocks = vec![];
+        for query in Query::ALL {
+            let n = self.len(query);
+            if u32::try_from(n).is_err() {
+                return Err(io::Error::other("more than 2^32 points in a query"));
+            }
+            let starts = (0..n.max(1)).step_by(BLOCK_POINTS);
+            blocks.extend(starts.map(|start| Block { query, range: start..n.min(start + BLOCK_POINTS) }));
+        }
+        Ok(blocks)
+    }
+
+    /// The bytes of a block, with the query's count before its first.
+    fn encode(&self, fixed_base: &dyn FixedBase, Block { query, range }: &Block) -> Encoded {
+        let points = match query {
+            Query::H => fixed_base.g1_encoded(&self.h.block(range.clone())),
+            Query::L => fixed_base.g1_encoded(&self.l[range.clone()]),
+            Query::A => fixed_base.g1_encoded(&self.a[range.clone()]),
+            Query::BG1 => fixed_base.g1_encoded(&self.b[range.clone()]),
+            Query::BG2 => fixed_base.g2_encoded(&self.b[range.clone()]),
+        };
+        let count = (self.len(*query) as u32).to_be_bytes();
+        let bytes = if range.start == 0 { [&count, &points[..]].concat() } else { points };
+        Encoded { bytes, n_points: range.len() }
+    }
+}
+
+/// A part of a query.
+struct Block {
+    query: Query,
+    range: Range<usize>,
+}
+
+/// Its bytes in the file.
+#[derive(Default)]
+struct Encoded {
+    bytes: Vec<u8>,
+    n_points: usize,
 }
 
 /// first·ratioⁱ for i below n.
@@ -163,13 +251,17 @@ struct Powers {
 }
 
 impl Powers {
-    fn len(&self) -> usize {
-        self.n
-    }
-
-    fn block(&self, range: std::ops::Range<usize>) -> Vec<Fr> {
-        let start = self.first * self.ratio.pow_vartime([range.start as u64]);
-        std::iter::successors(Some(start), |power| Some(*power * self.ratio)).take(range.len()).collect()
+    fn block(&self, range: Range<usize>) -> Vec<Fr> {
+        const PIECE: usize = 1 << 12;
+        let mut powers = vec![Fr::ZERO; range.len()];
+        powers.par_chunks_mut(PIECE).enumerate().for_each(|(piece, powers)| {
+            let mut power = self.first * self.ratio.pow_vartime([(range.start + piece * PIECE) as u64]);
+            for place in powers {
+                *place = power;
+                power *= self.ratio;
+            }
+        });
+        powers
     }
 }
 
@@ -214,13 +306,9 @@ fn verifying_key(fixed_base: &dyn FixedBase, trapdoor: &Trapdoor, ic: &[Fr]) -> 
 const BLOCK_POINTS: usize = 1 << 18;
 
 struct FileWriter<'a> {
-    fixed_base: &'a dyn FixedBase,
     out: &'a mut dyn Write,
     hash: State,
     n_bytes: u64,
-    done: usize,
-    all: usize,
-    progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
 impl FileWriter<'_> {
@@ -230,33 +318,46 @@ impl FileWriter<'_> {
         self.n_bytes += bytes.len() as u64;
         Ok(())
     }
+}
 
-    fn g1(&mut self, n: usize, scalars: impl Fn(std::ops::Range<usize>) -> Vec<Fr>) -> io::Result<()> {
-        let fixed_base = self.fixed_base;
-        self.query(n, |range| fixed_base.g1(&scalars(range)))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_cover_all_queries_in_order() {
+        let n = BLOCK_POINTS;
+        let scalars = QueryScalars {
+            ic: vec![],
+            h: Powers { first: Fr::ONE, ratio: Fr::from(3), n: 2 * n + 1 },
+            l: vec![Fr::ONE; n],
+            a: vec![Fr::ONE; n + 1],
+            b: vec![],
+        };
+        let blocks = scalars.blocks().unwrap();
+        let found: Vec<(Query, Range<usize>)> =
+            blocks.into_iter().map(|Block { query, range }| (query, range)).collect();
+        let expected = [
+            (Query::H, 0..n),
+            (Query::H, n..2 * n),
+            (Query::H, 2 * n..2 * n + 1),
+            (Query::L, 0..n),
+            (Query::A, 0..n),
+            (Query::A, n..n + 1),
+            (Query::BG1, 0..0),
+            (Query::BG2, 0..0),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(scalars.n(), 4 * n + 2);
     }
 
-    fn g2(&mut self, scalars: &[Fr]) -> io::Result<()> {
-        let fixed_base = self.fixed_base;
-        self.query(scalars.len(), |range| fixed_base.g2(&scalars[range]))
-    }
-
-    fn query<P: Point>(
-        &mut self,
-        n: usize,
-        points: impl Fn(std::ops::Range<usize>) -> Vec<P>,
-    ) -> io::Result<()> {
-        let count = u32::try_from(n).map_err(|_| io::Error::other("more than 2^32 points in a query"))?;
-        self.write(&count.to_be_bytes())?;
-        for start in (0..n).step_by(BLOCK_POINTS) {
-            let points = points(start..n.min(start + BLOCK_POINTS));
-            let mut bytes = vec![0; points.len() * P::BYTES];
-            (bytes.par_chunks_exact_mut(P::BYTES).zip(&points).with_min_len(1 << 8))
-                .for_each(|(bytes, point)| point.encode(bytes));
-            self.write(&bytes)?;
-            self.done += points.len();
-            (self.progress)(self.done, self.all);
+    #[test]
+    fn powers_of_a_block() {
+        let powers = Powers { first: Fr::from(5), ratio: Fr::from(3), n: 20_000 };
+        let block = powers.block(7..10_007);
+        for (index, power) in [(0, 7), (1, 8), (4095, 4102), (4096, 4103), (9_999, 10_006)] {
+            assert_eq!(block[index], Fr::from(5) * Fr::from(3).pow_vartime([power]));
         }
-        Ok(())
+        assert_eq!(block.len(), 10_000);
     }
 }

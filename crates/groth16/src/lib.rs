@@ -36,7 +36,7 @@ pub use blstrs::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar as Fr};
 pub use digest::{Digest, digest_g1, digest_g2, digest_scalars};
 pub use domain::Domain;
 pub use error::Error;
-pub use generate::{FixedBase, GenerateError, Generated, Trapdoor, generate};
+pub use generate::{FixedBase, GenerateError, Generated, Trapdoor, encode_g1, encode_g2, generate};
 pub use observe::{Observer, Phase, Silent, Step, timed};
 pub use parameters::{Parameters, Query, Source, VerifyingKey};
 pub use proof::Proof;

@@ -15,5 +15,7 @@ pub(crate) use batch::Infinity;
 pub(crate) use buckets::weighted_slab;
 pub(crate) use fixed_base::Table;
 pub(crate) use ntt::{MIN_LOG2_N, Transforms};
-pub(crate) use points::{PackedPoint, pack, unpack_one};
+#[cfg(test)]
+pub(crate) use points::pack;
+pub(crate) use points::{PackedPoint, pack_block, unpack_one};
 pub(crate) use runs::{Selection, sum_runs};

@@ -1,7 +1,6 @@
 //! Points in memory for eight-wide arithmetic.
 
 use cuzk_field::{Eight, Engine, Field, Kernel, Lanes};
-use rayon::prelude::*;
 
 use crate::curve::Curve;
 
@@ -26,17 +25,17 @@ impl<F: Field> Block<F> {
     pub(crate) const INFINITY: Self = Block { x: F::ZERO, y: F::ZERO };
 }
 
-/// Points of a piece of a conversion that is worth a thread.
-const PIECE: usize = 1 << 12;
-
-/// Converts points: two multiplications each.
+/// Converts points, on one thread: two multiplications each.
 pub(crate) fn pack<P: Curve>(engine: Engine, points: &[P]) -> Vec<PackedPoint<P::Eight>> {
     let mut packed = vec![PackedPoint::default(); points.len()];
+    pack_block(engine, &mut packed, points);
     packed
-        .par_chunks_mut(PIECE)
-        .zip(points.par_chunks(PIECE))
-        .for_each(|(packed, points)| engine.run(Pack { packed, points }));
-    packed
+}
+
+/// The same to memory that is there.
+pub(crate) fn pack_block<P: Curve>(engine: Engine, packed: &mut [PackedPoint<P::Eight>], points: &[P]) {
+    assert_eq!(packed.len(), points.len(), "places for other points");
+    engine.run(Pack { packed, points });
 }
 
 struct Pack<'a, P: Curve> {
@@ -109,3 +108,38 @@ impl<P: Curve> Kernel for Unpack<'_, P> {
         }
     }
 }
+
+/// Encodes blocks as parameter files store points, in order of lanes: 2·`F::Bytes` each, as many as fit `bytes`.
+pub(crate) fn encode<F: Field>(engine: Engine, bytes: &mut [u8], blocks: &[Block<F>]) {
+    assert!(bytes.len() <= 8 * blocks.len() * 2 * size_of::<F::Bytes>(), "fewer blocks than points");
+    engine.run(Encode { bytes, blocks });
+}
+
+struct Encode<'a, F: Field> {
+    bytes: &'a mut [u8],
+    blocks: &'a [Block<F>],
+}
+
+impl<F: Field> Kernel for Encode<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let coordinate_bytes = size_of::<F::Bytes>();
+        for (bytes, block) in self.bytes.chunks_mut(16 * coordinate_bytes).zip(self.blocks) {
+            let (x, y) = (F::Eight::<L>::load(&block.x), F::Eight::<L>::load(&block.y));
+            let infinite = x.all_limbs_zero() & y.all_limbs_zero();
+            let (x, y) = (x.to_bytes(), y.to_bytes());
+            for (lane, bytes) in bytes.chunks_exact_mut(2 * coordinate_bytes).enumerate() {
+                bytes[..coordinate_bytes].copy_from_slice(x[lane].as_ref());
+                bytes[coordinate_bytes..].copy_from_slice(y[lane].as_ref());
+                if infinite >> lane & 1 == 1 {
+                    bytes[0] = INFINITY_FLAG;
+                }
+            }
+        }
+    }
+}
+
+/// The flag of a point at infinity, whose other bits are 0.
+const INFINITY_FLAG: u8 = 0x40;
