@@ -37,6 +37,14 @@ pub enum Error {
         /// How often it was found.
         found: usize,
     },
+    /// Two ways of synthesis that do not give the same.
+    #[error("{odd} gives another witness, a, b or c than {first}: nothing was measured")]
+    VariantsDiffer {
+        /// The first variant.
+        first: String,
+        /// The one that differs.
+        odd: String,
+    },
     /// A setting of `--tune` that is not `axis=value`.
     #[error("`{0}` is not of the form axis=value (several are separated by commas)")]
     NotASetting(String),

@@ -7,6 +7,7 @@
 //! - [`run`] runs cases and names what differed;
 //! - [`lint`] lists every fault of a golden folder;
 //! - [`variants`] builds the product once for each storage of linear combinations;
+//! - [`measure`] compares what variants of synthesis cost;
 //! - [`make`] creates suites from a binary's *reference* backend.
 
 #![forbid(unsafe_code)]
@@ -17,6 +18,7 @@ pub mod error;
 mod judge;
 pub mod lint;
 pub mod make;
+pub mod measure;
 pub mod prover;
 mod report;
 pub mod rows;

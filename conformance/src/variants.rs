@@ -7,6 +7,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -86,46 +87,49 @@ fn edit(source: &Path, capacity: u8) -> Result<(), Error> {
 pub struct VariantBuild {
     /// The root of the workspace.
     pub workspace: PathBuf,
-    /// The folder for the binaries and for cargo's target folder, which all variants share.
+    /// The folder for the binaries, the copies of the source, and cargo's target folder, which all variants share.
     pub out: PathBuf,
-    /// The package to build.
-    pub package: String,
-    /// What to build of it: cargo's arguments (`--bin cuzk`, `--example synthesis`).
-    pub target: [String; 2],
 }
 
 impl VariantBuild {
-    /// Builds the variants without network and returns one binary for each: `<out>/<target>-<variant>`.
+    /// Builds the variants without network and returns one binary for each: `<out>/cuzk-<variant>`. A second build
+    /// compiles only what has changed.
     pub fn run(&self, variants: &[LcStorage]) -> Result<Vec<PathBuf>, Error> {
         let lock = self.workspace.join("Cargo.lock");
         let lock_before = fs::read(&lock).map_err(io("read", &lock))?;
-        let upstream = self.upstream()?;
-        let scratch = tempfile::tempdir().map_err(io("make", Path::new("a temporary folder")))?;
-        let built = variants.iter().map(|variant| self.build(*variant, &upstream, scratch.path())).collect();
+        let (upstream, copy) = (self.upstream()?, self.out.join("workspace"));
+        copy_anew(&self.workspace, &copy, &self.out)?;
+        let built = variants.iter().map(|variant| self.build(*variant, &copy, &upstream)).collect();
         let lock_after = fs::read(&lock).map_err(io("read", &lock))?;
         assert!(lock_before == lock_after, "the product's own lock file is never written");
         built
     }
 
-    fn build(&self, variant: LcStorage, upstream: &Path, scratch: &Path) -> Result<PathBuf, Error> {
-        let folder = scratch.join(variant.name());
-        let workspace = folder.join("workspace");
-        copy_tree(&self.workspace, &workspace, &self.out)?;
+    fn build(&self, variant: LcStorage, workspace: &Path, upstream: &Path) -> Result<PathBuf, Error> {
         let mut cargo = Command::new("cargo");
-        cargo.current_dir(&workspace).args(["build", "--release", "--offline", "-p", &self.package]);
-        cargo.args(&self.target).arg("--target-dir").arg(self.out.join("target"));
+        // As a build of the workspace: building one package would choose other features of what lies below.
+        cargo.current_dir(workspace).args([
+            "build",
+            "--release",
+            "--offline",
+            "--workspace",
+            "--bin",
+            "cuzk",
+        ]);
+        cargo.arg("--target-dir").arg(self.out.join("target"));
+        // Cargo writes the patched package into the lock file, which the next variant must not see.
+        let lock = Path::new("Cargo.lock");
+        fs::copy(self.workspace.join(lock), workspace.join(lock)).map_err(io("copy", lock))?;
         if let LcStorage::SmallVec(capacity) = variant {
-            let source = folder.join("bellpepper-core");
-            copy_tree(upstream, &source, &self.out)?;
+            let source = self.out.join(format!("bellpepper-core-{}", variant.name()));
+            copy_anew(upstream, &source, &self.out)?;
             edit(&source, capacity)?;
             let path = toml_string(&source);
             cargo.args(["--config", &format!("patch.crates-io.bellpepper-core.path={path}")]);
         }
         run(&mut cargo)?;
-        let [kind, target] = &self.target;
-        let subfolder = if kind == "--example" { "target/release/examples" } else { "target/release" };
-        let built = self.out.join(subfolder).join(target);
-        let binary = self.out.join(format!("{target}-{}", variant.name()));
+        let built = self.out.join("target/release/cuzk");
+        let binary = self.out.join(format!("cuzk-{}", variant.name()));
         fs::copy(&built, &binary).map_err(io("copy", &built))?;
         Ok(binary)
     }
@@ -166,6 +170,14 @@ fn run(command: &mut Command) -> Result<Vec<u8>, Error> {
     }
 }
 
+/// Copies a folder to where nothing of it is left.
+fn copy_anew(from: &Path, to: &Path, except: &Path) -> Result<(), Error> {
+    if to.exists() {
+        fs::remove_dir_all(to).map_err(io("remove", to))?;
+    }
+    copy_tree(from, to, except)
+}
+
 /// Copies a folder, but for what git and cargo keep in it and for `except`.
 fn copy_tree(from: &Path, to: &Path, except: &Path) -> Result<(), Error> {
     fs::create_dir_all(to).map_err(io("make", to))?;
@@ -180,9 +192,22 @@ fn copy_tree(from: &Path, to: &Path, except: &Path) -> Result<(), Error> {
             copy_tree(&path, &copy, except)?;
         } else {
             fs::copy(&path, &copy).map_err(io("copy", &path))?;
+            keep_time(&path, &copy).map_err(io("set the time of", &copy))?;
         }
     }
     Ok(())
+}
+
+/// A copy is as old as what it was copied from, so that cargo does not take it for changed.
+fn keep_time(from: &Path, to: &Path) -> std::io::Result<()> {
+    let modified = fs::metadata(from)?.modified()?;
+    // Upstream's files may be read-only, and so are their copies, but for their owner's call.
+    let mut permissions = fs::metadata(to)?.permissions();
+    if permissions.readonly() {
+        permissions.set_mode(permissions.mode() | 0o200);
+        fs::set_permissions(to, permissions)?;
+    }
+    fs::File::options().write(true).open(to)?.set_modified(modified)
 }
 
 /// A path as a TOML string.
@@ -233,12 +258,7 @@ mod tests {
     #[test]
     fn upstreams_source_is_the_one_that_the_edits_match() {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned();
-        let build = VariantBuild {
-            out: workspace.join("target/variants"),
-            workspace,
-            package: "cuzk".to_owned(),
-            target: ["--bin".to_owned(), "cuzk".to_owned()],
-        };
+        let build = VariantBuild { out: workspace.join("target/variants"), workspace };
         let folder = tempfile::tempdir().unwrap();
         copy_tree(&build.upstream().unwrap(), folder.path(), &build.out).unwrap();
         edit(folder.path(), 4).unwrap();

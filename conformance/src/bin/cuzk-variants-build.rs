@@ -15,7 +15,7 @@ struct Cli {
     /// The root of the workspace.
     #[arg(long, value_name = "DIR", default_value = ".")]
     workspace: PathBuf,
-    /// Where the binaries go, and cargo's target folder.
+    /// Where the binaries go, the copies, and cargo's target folder.
     #[arg(long, value_name = "DIR", default_value = "target/variants")]
     out: PathBuf,
     /// Which variants, separated by commas.
@@ -26,12 +26,6 @@ struct Cli {
         default_value = "vec,smallvec-1,smallvec-2,smallvec-4"
     )]
     variants: Vec<String>,
-    /// The package.
-    #[arg(long, value_name = "NAME", default_value = "cuzk")]
-    package: String,
-    /// Build this example of the package instead of the binary `cuzk`.
-    #[arg(long, value_name = "NAME")]
-    example: Option<String>,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -41,13 +35,9 @@ fn main() -> anyhow::Result<()> {
         .iter()
         .map(|name| LcStorage::find(name).ok_or_else(|| anyhow!("no variant {name}")))
         .collect::<anyhow::Result<Vec<_>>>()?;
-    let target = match cli.example {
-        Some(example) => ["--example".to_owned(), example],
-        None => ["--bin".to_owned(), "cuzk".to_owned()],
-    };
     std::fs::create_dir_all(&cli.out)?;
     let (workspace, out) = (cli.workspace.canonicalize()?, cli.out.canonicalize()?);
-    for binary in (VariantBuild { workspace, out, package: cli.package, target }).run(&variants)? {
+    for binary in (VariantBuild { workspace, out }).run(&variants)? {
         println!("{}", binary.display());
     }
     Ok(())

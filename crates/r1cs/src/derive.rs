@@ -14,7 +14,7 @@ use crate::bits::recognise_bits;
 use crate::shape::{CoefficientDictionary, Place, ShapeDictionary, ShapeTerm};
 use crate::template::{BitFactors, Parts, Run, Section};
 use crate::walk::{Row, Sink, Walkable};
-use crate::{Bitmap, Error, Fr, Side, Template};
+use crate::{Bitmap, Error, Fr, Side, Template, is_zero};
 
 /// Where a circuit's blocks begin: at each namespace of this depth whose name has this prefix.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +110,7 @@ impl Batch {
             };
             let coefficient = if *coefficient == Fr::ONE {
                 0
-            } else if coefficient.is_zero_vartime() {
+            } else if is_zero(coefficient) {
                 continue;
             } else {
                 self.coefficients.push(*coefficient);

@@ -16,12 +16,11 @@
 use std::fmt;
 
 use bellpepper_core::{Index, LinearCombination, SynthesisError};
-use ff::Field;
 use sha2::{Digest as _, Sha256};
 
 use crate::shape::CoefficientDictionary;
 use crate::walk::{Row, Sink, Walkable};
-use crate::{Error, Fr, Template, Term, Variable};
+use crate::{Error, Fr, Template, Term, Variable, is_zero};
 
 /// The SHA-256 digest of a circuit's R1CS, displayed as 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -128,7 +127,7 @@ impl DigestWalk {
     fn side(&mut self, combination: &LinearCombination<Fr>) {
         self.terms.clear();
         for (variable, coefficient) in combination.iter() {
-            if coefficient.is_zero_vartime() {
+            if is_zero(coefficient) {
                 continue;
             }
             let variable = match variable.get_unchecked() {

@@ -4,7 +4,7 @@ use bellpepper_core::{LinearCombination, SynthesisError};
 use ff::Field;
 
 use crate::walk::{Row, Sink, Walkable, walk};
-use crate::{Bitmap, Fr};
+use crate::{Bitmap, Fr, is_zero};
 
 /// Which variables occur, with a coefficient that is not zero, in A or B. A query of the parameters has one point
 /// for each of these variables and none for the others.
@@ -180,13 +180,13 @@ fn value(
 ) -> Fr {
     let mut sum = Fr::ZERO;
     for (&index, coefficient) in combination.iter_inputs() {
-        if !coefficient.is_zero_vartime() {
+        if !is_zero(coefficient) {
             add_term(&mut sum, coefficient, &inputs[index]);
             input_seen(index);
         }
     }
     for (&index, coefficient) in combination.iter_aux() {
-        if !coefficient.is_zero_vartime() {
+        if !is_zero(coefficient) {
             add_term(&mut sum, coefficient, &aux[index]);
             aux_seen(index);
         }
@@ -201,7 +201,7 @@ fn add_term(sum: &mut Fr, coefficient: &Fr, value: &Fr) {
         *sum += value;
     } else if *value == Fr::ONE {
         *sum += coefficient;
-    } else if !value.is_zero_vartime() {
+    } else if !is_zero(value) {
         *sum += *coefficient * value;
     }
 }

@@ -54,3 +54,10 @@ pub use shape::{Place, ShapeTerm};
 pub use template::{BitFactors, Run, Section, Side, Template};
 pub use walk::{Row, Sink, Walkable, row_path, walk};
 pub use witness::{walk_blocks, walk_witness};
+
+/// Whether a value is 0, by comparing four words: walks ask it of every term, and `Field::is_zero` takes care to be
+/// constant-time.
+#[inline]
+fn is_zero(value: &Fr) -> bool {
+    *value == <Fr as ff::Field>::ZERO
+}

@@ -2,7 +2,7 @@
 
 use ff::Field;
 
-use crate::{Bitmap, Error, Fr, Template};
+use crate::{Bitmap, Error, Fr, Template, is_zero};
 
 /// An assignment of a template's circuit. In PoRep 98 to 99 % of it are bits; in PoSt nearly all of it are scalars.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Packer {
         self.bits.push(is_one);
         if !is_bit {
             self.scalars.push(*value);
-        } else if !is_one && !value.is_zero_vartime() {
+        } else if !is_one && !is_zero(value) {
             return Err(NotABit);
         }
         Ok(())

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use bellpepper_core::{Index, LinearCombination, SynthesisError};
 use ff::Field;
 
-use crate::Fr;
 use crate::walk::{Row, Sink, Walkable, walk};
+use crate::{Fr, is_zero};
 
 /// A variable of the system as a recorded matrix stores it: the top bit tells an input from an aux variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -163,7 +163,7 @@ impl Recorder {
         row: LinearCombination<Fr>,
     ) {
         for (variable, coefficient) in row.iter() {
-            if coefficient.is_zero_vartime() {
+            if is_zero(coefficient) {
                 continue;
             }
             let variable = match variable.get_unchecked() {

@@ -15,7 +15,7 @@ use super::{check, open_statement, set_threads};
 use crate::arguments::SynthArguments;
 use crate::counters::{Counted, Counters};
 use crate::failure::Failure;
-use crate::machine::{Machine, peak_rss_bytes};
+use crate::machine::{Machine, peak_rss_bytes, processor_ms};
 use crate::output;
 use crate::partitions::PartitionList;
 use crate::progress::{PhaseTimes, Progress, Recorder, milliseconds};
@@ -38,6 +38,8 @@ struct Report {
     /// Over all partitions, with the spread over the repetitions.
     phases_ms: BTreeMap<Phase, Spread>,
     repetitions: Vec<PhaseTimes>,
+    /// Of a repetition, all threads together, digests excluded: for machines that others use, too.
+    processor_ms: Option<Spread>,
     /// For a repetition; `null` without `--counters`.
     counters: Option<Counted>,
     peak_rss_bytes: Option<u64>,
@@ -85,11 +87,11 @@ impl Spread {
 pub(crate) fn run(arguments: &SynthArguments) -> Result<(), Failure> {
     let synth = Synth::new(arguments)?;
     // Before the threads start: those started earlier would not be counted.
-    let mut counters = arguments.counters.then(Counters::open);
+    let mut meter = Meter::new(arguments.counters.then(Counters::open));
     set_threads(arguments.threads)?;
     let mut reports = vec![];
     for input in &arguments.inputs {
-        let report = synth.input(input, counters.as_mut())?;
+        let report = synth.input(input, &mut meter)?;
         if !arguments.json {
             output::print(&report.table())?;
         }
@@ -118,7 +120,7 @@ impl<'a> Synth<'a> {
         Ok(Synth { arguments, tuning, progress: Progress::new(arguments.quiet) })
     }
 
-    fn input(&self, input: &Path, mut counters: Option<&mut Counters>) -> Result<Report, Failure> {
+    fn input(&self, input: &Path, meter: &mut Meter) -> Result<Report, Failure> {
         let statement = open_statement(input, &self.arguments.identity)?;
         check(&statement, self.arguments.skip_vanilla_check)?;
         let listed = self.arguments.partitions.as_ref();
@@ -131,7 +133,7 @@ impl<'a> Synth<'a> {
         let synthesizer = Synthesizer::new(&statement, &self.tuning, check, &self.progress)?;
         let template_ms = synthesizer.has_template().then(|| milliseconds(start.elapsed()));
 
-        let mut repetitions = vec![];
+        let (mut repetitions, mut processor_ms) = (vec![], vec![]);
         let mut reports = vec![];
         for repetition in 0..self.arguments.repeat.get() {
             let label = format!("repetition {} of {}: ", repetition + 1, self.arguments.repeat);
@@ -139,11 +141,12 @@ impl<'a> Synth<'a> {
             let digests = self.arguments.digests && repetition == 0;
             let recorder = Recorder::new(&self.progress, label, digests);
             let run = Run { statement: &statement, synthesizer: &synthesizer, recorder: &recorder };
-            let found = run.all(&partitions, check, counters.as_deref_mut())?;
+            let found = run.all(&partitions, check, meter)?;
             if repetition == 0 {
                 reports = found;
             }
             repetitions.push(with_sum(recorder.finish().phases));
+            processor_ms.extend(meter.take_processor_ms());
         }
         Ok(Report {
             schema: "cuzk-synth",
@@ -156,8 +159,9 @@ impl<'a> Synth<'a> {
             template_ms,
             partitions: reports,
             phases_ms: spreads(&repetitions),
-            counters: counters.map(|counters| counters.read(repetitions.len())),
+            counters: meter.counters.as_mut().map(|counters| counters.read(repetitions.len())),
             repetitions,
+            processor_ms: (!processor_ms.is_empty()).then(|| Spread::of(processor_ms)),
             peak_rss_bytes: peak_rss_bytes(),
         })
     }
@@ -175,17 +179,14 @@ impl Run<'_> {
         &self,
         partitions: &[usize],
         check: WitnessCheck,
-        mut counters: Option<&mut Counters>,
+        meter: &mut Meter,
     ) -> Result<Vec<PartitionReport>, Failure> {
         let mut reports = vec![];
         for together in partitions.chunks(self.synthesizer.partitions_at_once(self.statement)) {
-            counters.iter_mut().for_each(|counters| counters.start());
-            let synthesized = self.synthesizer.synthesize(self.statement, together, self.recorder)?;
-            counters.iter_mut().for_each(|counters| counters.stop());
+            let synthesize = || self.synthesizer.synthesize(self.statement, together, self.recorder);
+            let synthesized = meter.measure(synthesize)?;
             for (index, synthesized) in together.iter().zip(synthesized) {
-                counters.iter_mut().for_each(|counters| counters.start());
-                let evaluated = Evaluated::of(synthesized, self.recorder)?;
-                counters.iter_mut().for_each(|counters| counters.stop());
+                let evaluated = meter.measure(|| Evaluated::of(synthesized, self.recorder))?;
                 reports.push(PartitionReport {
                     index: *index,
                     counts: evaluated.counts(),
@@ -196,6 +197,34 @@ impl Run<'_> {
             }
         }
         Ok(reports)
+    }
+}
+
+/// What is measured besides phases.
+struct Meter {
+    counters: Option<Counters>,
+    processor_ms: Option<f64>,
+}
+
+impl Meter {
+    fn new(counters: Option<Counters>) -> Self {
+        Meter { counters, processor_ms: None }
+    }
+
+    fn measure<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let before = processor_ms();
+        self.counters.iter_mut().for_each(Counters::start);
+        let result = work();
+        self.counters.iter_mut().for_each(Counters::stop);
+        if let (Some(before), Some(after)) = (before, processor_ms()) {
+            *self.processor_ms.get_or_insert_default() += after - before;
+        }
+        result
+    }
+
+    /// Processor time since the last call.
+    fn take_processor_ms(&mut self) -> Option<f64> {
+        self.processor_ms.take()
     }
 }
 
@@ -309,6 +338,9 @@ impl Report {
                 n => format!(" ({min:.3} to {max:.3}, {n} repetitions)"),
             };
             line(phase.name(), format!("{median:.3} s{spread}"));
+        }
+        if let Some(Spread { median, .. }) = &self.processor_ms {
+            line("processor", format!("{:.2} s of processor time", median / 1000.0));
         }
         for (name, count) in self.counters.iter().flat_map(Counted::table) {
             line("counter", format!("{name}: {count}"));

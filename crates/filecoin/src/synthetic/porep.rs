@@ -409,23 +409,11 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "5 s: all partitions of both production sizes"]
     fn upstream_accepts_every_partition_of_the_production_sizes() {
         let phase1 = made(StackedDrg32GiBV1);
         verify::<SectorShape32GiB>(&phase1, vanilla!(phase1, StackedDrg32GiBV1));
         let phase1 = made(StackedDrg64GiBV1_1);
         verify::<SectorShape64GiB>(&phase1, vanilla!(phase1, StackedDrg64GiBV1));
-    }
-
-    #[test]
-    #[ignore = "2 min: every row of a 32 GiB partition"]
-    fn every_block_of_a_32gib_partition_is_satisfied() {
-        let phase1 = made(StackedDrg32GiBV1_1);
-        let proofs = vanilla!(phase1, StackedDrg32GiBV1);
-        for challenge in 0..18 {
-            let block = block::<SectorShape32GiB>(&phase1, proofs, 4, challenge);
-            assert_eq!((block.rows, block.aux), (HEADER + 7_237_665, HEADER + 7_231_629));
-        }
     }
 
     /// A forger computes labels from parents of his choice and commits to other ones. Upstream's verification does not

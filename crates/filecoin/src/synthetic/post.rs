@@ -314,7 +314,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "15 s: a full partition"]
     fn upstream_accepts_a_full_partition() {
         accepted_window::<SectorShape32GiB>(&window(StackedDrgWindow32GiBV1_2, 0, 2349));
     }

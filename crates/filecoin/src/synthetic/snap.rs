@@ -221,7 +221,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "3 s: all partitions of both production sizes"]
     fn upstream_accepts_every_partition_of_the_production_sizes() {
         let all: Vec<usize> = (0..16).collect();
         verify::<SectorShape32GiB>(StackedDrg32GiBV1, &all);
