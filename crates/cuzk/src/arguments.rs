@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::partitions::PartitionList;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use cuzk_filecoin::synthetic::C1Shape;
 use cuzk_filecoin::{
     CommitmentKind, Kind, MAX_INPUT_BYTES, Overrides, PorepApi, SectorSize, parse_commitment,
 };
@@ -361,6 +362,9 @@ pub(crate) struct PorepFixtureArguments {
     /// The variant of PoRep.
     #[arg(long, value_enum, default_value_t = ApiChoice::V1_1)]
     pub(crate) api: ApiChoice,
+    /// The file to write: c1.json, or c1.bin for bincode.
+    #[arg(long, value_enum, default_value_t = ShapeChoice::Outer)]
+    pub(crate) shape: ShapeChoice,
     /// The miner's actor id.
     #[arg(long, value_name = "ID", default_value_t = 1000)]
     pub(crate) miner: u64,
@@ -389,6 +393,9 @@ pub(crate) struct PostFixtureArguments {
 pub(crate) struct SnapFixtureArguments {
     #[command(flatten)]
     pub(crate) output: FixtureOutput,
+    /// Write curio's request to a snark market instead of an array of proofs.
+    #[arg(long)]
+    pub(crate) market: bool,
 }
 
 #[derive(Debug, Args)]
@@ -514,6 +521,30 @@ pub(crate) enum ApiChoice {
     Synthetic,
     /// Non-interactive: registered proofs with the suffix V1_2_Feat_NonInteractivePoRep.
     Ni,
+}
+
+/// The file in which a C1 output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShapeChoice {
+    /// lotus-bench's: sector number, base64 of the inner JSON, sector size.
+    Outer,
+    /// The inner JSON by itself.
+    Inner,
+    /// curio's request to a snark market.
+    Market,
+    /// Bincode of filecoin-proofs' own type.
+    Bincode,
+}
+
+impl From<ShapeChoice> for C1Shape {
+    fn from(choice: ShapeChoice) -> Self {
+        match choice {
+            ShapeChoice::Outer => C1Shape::Outer,
+            ShapeChoice::Inner => C1Shape::Inner,
+            ShapeChoice::Market => C1Shape::Market,
+            ShapeChoice::Bincode => C1Shape::Bincode,
+        }
+    }
 }
 
 impl From<ApiChoice> for PorepApi {

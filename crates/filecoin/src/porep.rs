@@ -12,7 +12,7 @@ use filecoin_proofs::constants::{
 use filecoin_proofs::parameters::setup_params;
 use filecoin_proofs::types::{MerkleTreeTrait, PoRepConfig};
 use filecoin_proofs_api::RegisteredSealProof;
-use filecoin_proofs_api::seal::VanillaSealProof;
+use filecoin_proofs_api::seal::{SealCommitPhase1Output, VanillaSealProof};
 use rayon::prelude::*;
 use storage_proofs_core::compound_proof::CompoundProof;
 use storage_proofs_core::drgraph::Graph;
@@ -113,6 +113,18 @@ pub(crate) fn vanilla_size(vanilla: &VanillaSealProof) -> SectorSize {
         VanillaSealProof::StackedDrg32GiBV1(_) => SectorSize::GiB32,
         VanillaSealProof::StackedDrg64GiBV1(_) => SectorSize::GiB64,
     }
+}
+
+/// Bincode of filecoin-proofs' own C1 output: its fields one after the other.
+pub(crate) fn write_bincode(
+    out: impl std::io::Write,
+    phase1: &SealCommitPhase1Output,
+) -> Result<(), bincode::Error> {
+    let SealCommitPhase1Output { vanilla_proofs, comm_r, comm_d, replica_id, seed, ticket, .. } = phase1;
+    with_vanilla!(vanilla_proofs, proofs: Tree => {
+        let proofs: &Vec<Vec<Vanilla<Tree>>> = proofs;
+        bincode::serialize_into(out, &(proofs, comm_r, comm_d, replica_id, seed, ticket))
+    })
 }
 
 impl Porep {

@@ -139,6 +139,11 @@ pub fn update_of_size(size: SectorSize) -> RegisteredUpdateProof {
     UPDATE[size as usize]
 }
 
+/// The number on chain of a replica update.
+pub(crate) fn update_number(proof: RegisteredUpdateProof) -> u64 {
+    UPDATE.iter().position(|other| *other == proof).expect("all updates are listed") as u64
+}
+
 pub(crate) fn seal(name: &str) -> Result<RegisteredSealProof, Error> {
     find(&SEAL, name, "RegisteredSealProof")
 }

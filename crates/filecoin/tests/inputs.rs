@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cuzk_filecoin::fixture::{PorepFixture, PostFixture, SnapFixture};
+use cuzk_filecoin::synthetic::C1Shape;
 use cuzk_filecoin::{
     Error, Input, Kind, MAX_INPUT_BYTES, Overrides, PorepApi, SectorSize, Statement, seal_of_size,
     update_of_size, window_post, winning_post,
@@ -47,8 +48,7 @@ fn read(folder: &Path, name: &str) -> Vec<u8> {
 /// A really sealed PoRep of 2 KiB in every shape that carries it.
 static POREP: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
-    let registered_proof = seal_of_size(SectorSize::KiB2, PorepApi::V1_1);
-    PorepFixture { registered_proof, miner: 1000, sector: 7, seed: 3 }.write(folder.path()).unwrap();
+    porep_fixture(C1Shape::Outer).write(folder.path()).unwrap();
     let outer = read(folder.path(), "c1.json");
     let parsed: Value = serde_json::from_slice(&outer).unwrap();
     let inner = STANDARD.decode(parsed["Phase1Out"].as_str().unwrap()).unwrap();
@@ -65,6 +65,38 @@ static POREP: LazyLock<Vec<Shape>> = LazyLock::new(|| {
         Shape::new("market", market.to_string().into_bytes(), Overrides::default()),
     ]
 });
+
+fn porep_fixture(shape: C1Shape) -> PorepFixture {
+    let registered_proof = seal_of_size(SectorSize::KiB2, PorepApi::V1_1);
+    PorepFixture { registered_proof, miner: 1000, sector: 7, shape, seed: 3 }
+}
+
+fn snap_fixture(market: bool) -> SnapFixture {
+    SnapFixture { registered_proof: update_of_size(SectorSize::KiB2), market, seed: 2 }
+}
+
+/// Fixtures write each shape as the field does: what upstream's types and a request put together here say.
+#[test]
+fn fixtures_come_in_every_shape() {
+    let written = |shape, file| {
+        let folder = tempfile::tempdir().unwrap();
+        porep_fixture(shape).write(folder.path()).unwrap();
+        let input = Input::open(&folder.path().join("statement.json"), None, MAX_INPUT_BYTES).unwrap();
+        let statement = Statement::new(input, &Overrides::default()).unwrap();
+        assert_eq!(statement.digest(), POREP[0].digest, "{shape:?}");
+        read(folder.path(), file)
+    };
+    let shape = |name| &POREP.iter().find(|shape| shape.name == name).unwrap().bytes;
+    assert!(&written(C1Shape::Bincode, "c1.bin") == shape("bincode"));
+    assert!(&written(C1Shape::Inner, "c1.json") == shape("inner"));
+    let value = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap();
+    assert!(value(&written(C1Shape::Market, "c1.json")) == value(shape("market")));
+
+    let folder = tempfile::tempdir().unwrap();
+    snap_fixture(true).write_synthetic(folder.path()).unwrap();
+    let market = OTHERS.iter().find(|shape| shape.name == "market snap").unwrap();
+    assert!(value(&read(folder.path(), "vanilla.json")) == value(&market.bytes));
+}
 
 /// Bincode of `filecoin_proofs`' own type, from the inner JSON.
 fn bincode_of(inner: &[u8]) -> Vec<u8> {
@@ -94,7 +126,7 @@ static OTHERS: LazyLock<Vec<Shape>> = LazyLock::new(|| {
         let randomness = bytes32(&statement, "randomness");
         Shape::new(name, vanilla, Overrides { miner: Some(1000), randomness, ..Overrides::default() })
     };
-    let fixture = SnapFixture { registered_proof: update_of_size(SectorSize::KiB2), seed: 2 };
+    let fixture = snap_fixture(false);
     let (snap, statement) = made(&|folder| fixture.write_synthetic(folder).unwrap());
     let overrides = Overrides {
         comm_r_old: bytes32(&statement, "comm_r_old"),

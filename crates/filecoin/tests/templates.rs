@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use cuzk_filecoin::fixture::{PorepFixture, PostFixture, SnapFixture};
+use cuzk_filecoin::synthetic::C1Shape;
 use cuzk_filecoin::templates::{Origin, TemplateCache};
 use cuzk_filecoin::{
     Error, Input, Kind, KnownCircuit, MAX_INPUT_BYTES, Overrides, PorepApi, RegisteredProof, SectorSize,
@@ -33,12 +34,14 @@ fn write_fixture(kind: Kind, folder: &Path) {
     let written = match kind {
         Kind::Porep => {
             let registered_proof = seal_of_size(SIZE, PorepApi::V1_1);
-            PorepFixture { registered_proof, miner: 1000, sector: 7, seed: 3 }.write(folder)
+            PorepFixture { registered_proof, miner: 1000, sector: 7, shape: C1Shape::Outer, seed: 3 }
+                .write(folder)
         }
         Kind::WinningPost => post(winning_post(SIZE), 1),
         // One sector of a partition of two, so that it is repeated.
         Kind::WindowPost => post(window_post(SIZE), 1),
-        Kind::Snap => SnapFixture { registered_proof: update_of_size(SIZE), seed: 3 }.write_synthetic(folder),
+        Kind::Snap => SnapFixture { registered_proof: update_of_size(SIZE), market: false, seed: 3 }
+            .write_synthetic(folder),
     };
     written.unwrap();
 }
@@ -181,7 +184,7 @@ fn known_large_snaps_are_those_of_this_upstream() {
 fn a_synthetic_32gib_porep_partition_is_satisfied() {
     let folder = tempfile::tempdir().unwrap();
     let registered_proof = seal_of_size(SectorSize::GiB32, PorepApi::V1_1);
-    let fixture = PorepFixture { registered_proof, miner: 1000, sector: 7, seed: 3 };
+    let fixture = PorepFixture { registered_proof, miner: 1000, sector: 7, shape: C1Shape::Outer, seed: 3 };
     fixture.write_synthetic(folder.path()).unwrap();
     let input = Input::open(&folder.path().join("statement.json"), None, MAX_INPUT_BYTES).unwrap();
     let statement = Statement::new(input, &Overrides::default()).unwrap();

@@ -28,6 +28,7 @@ fn porep(arguments: &PorepFixtureArguments) -> Result<(), Failure> {
         registered_proof: seal_of_size(output.sector_size, arguments.api.into()),
         miner: arguments.miner,
         sector: arguments.sector,
+        shape: arguments.shape.into(),
         seed: output.seed,
     };
     prepare(output)?;
@@ -39,7 +40,7 @@ fn porep(arguments: &PorepFixtureArguments) -> Result<(), Failure> {
     done(
         output,
         &format!("{:?}, miner {}, sector {}", fixture.registered_proof, fixture.miner, fixture.sector),
-        "c1.json",
+        fixture.file_name(),
     )
 }
 
@@ -82,7 +83,8 @@ fn post(kind: Kind, arguments: &PostFixtureArguments) -> Result<(), Failure> {
 
 fn snap(arguments: &SnapFixtureArguments) -> Result<(), Failure> {
     let output = &arguments.output;
-    let fixture = SnapFixture { registered_proof: update_of_size(output.sector_size), seed: output.seed };
+    let (registered_proof, market) = (update_of_size(output.sector_size), arguments.market);
+    let fixture = SnapFixture { registered_proof, market, seed: output.seed };
     prepare(output)?;
     if output.synthetic {
         fixture.write_synthetic(&output.out)?

@@ -19,7 +19,7 @@ mod seeded;
 mod snap;
 mod tree;
 
-pub use encode::{write_c1, write_vanilla_proofs};
+pub use encode::{C1Shape, write_c1, write_update_market, write_vanilla_proofs};
 pub use porep::{SyntheticPorep, porep};
 pub use post::{
     PostSector, PostVanillaProofs, SyntheticWindowPost, SyntheticWinningPost, window_post, winning_post,

@@ -272,6 +272,7 @@ impl<'a> Opened<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::C1Shape;
     use super::*;
     use filecoin_proofs::constants::{SectorShape2KiB, SectorShape8MiB, SectorShape32GiB, SectorShape64GiB};
     use filecoin_proofs_api::RegisteredSealProof::*;
@@ -370,7 +371,7 @@ mod tests {
 
     fn digest_of_c1(phase1: &SealCommitPhase1Output) -> String {
         let mut hash = Sha256::new();
-        super::super::write_c1(&mut hash, 7, phase1).unwrap();
+        super::super::write_c1(&mut hash, C1Shape::Outer, 1000, 7, phase1).unwrap();
         hex::encode(hash.finalize())
     }
 
@@ -473,7 +474,7 @@ mod tests {
                 SyntheticPorep { registered_proof: StackedDrg8MiBV1_1, miner: 1000, sector: 7, seed };
             let phase1 = pool.install(|| porep(&sector)).unwrap();
             let mut file = Vec::new();
-            super::super::write_c1(&mut file, sector.sector, &phase1).unwrap();
+            super::super::write_c1(&mut file, C1Shape::Outer, sector.miner, sector.sector, &phase1).unwrap();
             file
         };
         let one = file(1, 1);
@@ -490,7 +491,7 @@ mod tests {
     fn the_file_is_a_c1_output_of_this_sector() {
         let phase1 = made(StackedDrg2KiBV1_1);
         let mut file = Vec::new();
-        super::super::write_c1(&mut file, 7, &phase1).unwrap();
+        super::super::write_c1(&mut file, C1Shape::Outer, 1000, 7, &phase1).unwrap();
         let input = crate::Input::decode(&file, "c1.json", None).unwrap();
         let overrides = crate::Overrides { miner: Some(1000), ..Default::default() };
         let statement = crate::Statement::new(input, &overrides).unwrap();
