@@ -42,7 +42,7 @@ pub mod templates;
 mod vanilla_checks;
 
 pub use aggregate::{Aggregation, InnerProductKey, aggregate_bytes};
-pub use circuits::KnownCircuit;
+pub use circuits::{CircuitsFile, KnownCircuit};
 pub use commitment::{CommitmentKind, commitment_cid, parse_commitment};
 pub use decode::{Input, MAX_INPUT_BYTES};
 pub use error::Error;
