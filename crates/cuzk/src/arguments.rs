@@ -1,5 +1,7 @@
 //! The command line.
 
+use std::fs::File;
+use std::io::Read;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -198,7 +200,7 @@ pub(crate) struct VerifyArguments {
     #[command(flatten)]
     pub(crate) parameters: ParameterArguments,
     /// The verifying key: a `.vk` file, or a parameter file, of which only the head is read.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["params", "test_params"])]
+    #[arg(long, value_name = "FILE")]
     pub(crate) vk: Option<PathBuf>,
     /// The form that the proof is in.
     #[arg(long, value_enum, default_value_t = ProofFormat::Raw)]
@@ -585,10 +587,18 @@ fn replica(text: &str) -> Result<(u64, Bytes), String> {
 /// A commitment, or the name of a file that holds it.
 fn commitment(kind: CommitmentKind, text: &str) -> Result<Bytes, String> {
     let parsed = parse_commitment(kind, text);
-    match (parsed, std::fs::read_to_string(text)) {
+    match (parsed, read_beginning(text)) {
         (Err(_), Ok(content)) => parse_commitment(kind, &content).map(Bytes),
         (parsed, _) => parsed.map(Bytes),
     }
+}
+
+/// As much of a file as a commdr.txt has at most: what is named may be anything.
+fn read_beginning(path: &str) -> std::io::Result<String> {
+    const MAX_BYTES: u64 = 1 << 12;
+    let mut content = String::new();
+    File::open(path)?.take(MAX_BYTES).read_to_string(&mut content)?;
+    Ok(content)
 }
 
 /// `GOLDEN_SEED` in hexadecimal, as clap wants its defaults.

@@ -19,19 +19,25 @@ pub(crate) struct Failure {
     pub(crate) kind: &'static str,
     pub(crate) exit_code: u8,
     pub(crate) error: anyhow::Error,
+    /// Whether it was printed when it happened.
+    pub(crate) told: bool,
 }
 
 impl Failure {
     pub(crate) fn refused(kind: &'static str, error: impl Into<anyhow::Error>) -> Self {
-        Failure { kind, exit_code: EXIT_REFUSED, error: error.into() }
+        Self::new(kind, EXIT_REFUSED, error)
     }
 
     pub(crate) fn not_verified(kind: &'static str, error: impl Into<anyhow::Error>) -> Self {
-        Failure { kind, exit_code: EXIT_NOT_VERIFIED, error: error.into() }
+        Self::new(kind, EXIT_NOT_VERIFIED, error)
     }
 
     pub(crate) fn environment(kind: &'static str, error: impl Into<anyhow::Error>) -> Self {
-        Failure { kind, exit_code: EXIT_ENVIRONMENT, error: error.into() }
+        Self::new(kind, EXIT_ENVIRONMENT, error)
+    }
+
+    fn new(kind: &'static str, exit_code: u8, error: impl Into<anyhow::Error>) -> Self {
+        Failure { kind, exit_code, error: error.into(), told: false }
     }
 
     /// The same failure, of this input.
@@ -59,9 +65,10 @@ impl From<Error> for Failure {
         }
         let exit_code = match &error {
             Error::ProofInvalid { .. } => EXIT_NOT_VERIFIED,
+            Error::InnerProductKey { .. } => EXIT_ENVIRONMENT,
             _ => EXIT_REFUSED,
         };
-        Failure { kind: error.kind(), exit_code, error: error.into() }
+        Failure::new(error.kind(), exit_code, error)
     }
 }
 

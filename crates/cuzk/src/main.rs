@@ -28,6 +28,7 @@ use failure::Failure;
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.told => ExitCode::from(failure.exit_code),
         Err(failure) => {
             // stderr may be closed; the exit code still tells.
             let _ = failure.print(&mut std::io::stderr());

@@ -61,6 +61,9 @@ pub(crate) struct StatementReport {
     pub(crate) partitions: usize,
     /// SHA-256 of everything that is proved, the same for every shape of input.
     pub(crate) digest: String,
+    /// What statement.json says of where its input comes from: really sealed, or synthetic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) made_by: Option<String>,
     /// Identity and commitments.
     #[serde(flatten)]
     pub(crate) public: BTreeMap<&'static str, String>,
@@ -74,6 +77,7 @@ impl StatementReport {
             sector_size: statement.sector_size()?.bytes(),
             partitions: statement.partitions(),
             digest: hex::encode(statement.digest()),
+            made_by: statement.made_by().map(str::to_owned),
             public: statement.public_data().into_iter().collect(),
         })
     }

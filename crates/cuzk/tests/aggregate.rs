@@ -134,13 +134,19 @@ fn what_does_not_go_together_is_refused() {
         assert!(stderr(&output).contains(kind), "{}", stderr(&output));
     };
     refused(&["aggregate", &c1, "-o", "-"], "error[no_aggregate]");
-    refused(&["aggregate", &c1, &c1, "--proofs", "one", "-o", "-"], "error[usage]");
+    refused(&["aggregate", &c1, &c1, "-o", "-"], "is there twice");
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().display().to_string();
+    succeed(&["fixture", "porep", "--sector", "2", "--out", &out]);
+    let other = format!("{out}/c1.json");
+    refused(&["aggregate", &c1, &other, "--proofs", "one", "-o", "-"], "error[usage]");
     succeed(&["fixture", "snap", "--out", &out]);
     let snap = format!("{out}/statement.json");
     refused(&["aggregate", &snap, &snap, "-o", "-"], "only proofs of PoReps");
     let truncated = folder.path().join("truncated").display().to_string();
     fs::write(&truncated, &fs::read(golden("valid/proof.bin")).unwrap()[1..]).unwrap();
-    refused(&["aggregate", &c1, &c1, "--proofs", &truncated, &truncated, "-o", "-"], "error[proof_length]");
+    refused(
+        &["aggregate", &c1, &other, "--proofs", &truncated, &truncated, "-o", "-"],
+        "error[proof_length]",
+    );
 }

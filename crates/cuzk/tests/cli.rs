@@ -306,6 +306,28 @@ fn a_bad_input_does_not_stop_the_others() {
     assert_eq!(files(folder.path()), Vec::<String>::new());
 }
 
+/// What would lose something, or read without end.
+#[test]
+fn inputs_and_outputs_are_kept_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    let made = run(&["fixture", "winning-post", "--out", &out]);
+    assert_eq!(exit_code(&made), 0, "{}", stderr(&made));
+    let refused = |arguments: &[&str], expected: &str| {
+        let output = run(&[&["prove", "--params", &out], arguments].concat());
+        assert_eq!(exit_code(&output), 2, "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
+    };
+    let named_as_a_proof = format!("{out}/statement.proof");
+    fs::copy(format!("{out}/statement.json"), &named_as_a_proof).unwrap();
+    refused(&[&named_as_a_proof], "would replace its input");
+    refused(&["-", "--stdin-list"], "none can be `-`");
+    refused(&["/nonexistent/input.json"], "error[input_unreadable]");
+    let vanilla = format!("{out}/vanilla.json");
+    refused(&[&vanilla, "--comm-d-new", "/dev/zero"], "error[usage]");
+    refused(&[&format!("{out}/statement.json"), "--kind", "window-post"], "error[input_other_kind]");
+}
+
 #[test]
 fn a_fixture_is_the_same_for_the_same_seed() {
     let folder = tempfile::tempdir().unwrap();

@@ -172,6 +172,8 @@ fn posts_are_proved_as_upstream_does() {
         assert_eq!(report["partitions"][0]["digests"], reference["partitions"][0]["digests"], "{kind}");
         assert_eq!(proof, expected, "{kind}");
         assert_eq!(reference["backend"]["name"], "reference");
+        let made_by = report["statement"]["made_by"].as_str().unwrap();
+        assert!(made_by.contains("synthetic"), "{made_by}");
         let proof_file = folder.path().join("seeded.proof").display().to_string();
         let verify =
             |statement: &str| run(&["verify", &proof_file, "--statement", statement, "--test-params"]);

@@ -4,6 +4,7 @@
 //!
 //! Aggregation needs no witness and no randomness: the same proofs give the same bytes.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -181,7 +182,7 @@ impl<'a> Aggregation<'a> {
         let refused = |problem: String| Error::Aggregation { problem };
         let first = statements.first().ok_or_else(|| refused("there is no statement".to_owned()))?;
         let proof = first.registered_proof();
-        let mut hash = Sha256::new();
+        let (mut hash, mut sectors) = (Sha256::new(), BTreeSet::new());
         for statement in statements {
             let Some(porep) = statement.as_porep() else {
                 let kind = statement.kind();
@@ -190,6 +191,9 @@ impl<'a> Aggregation<'a> {
             if statement.registered_proof() != proof {
                 let other = statement.registered_proof();
                 return Err(refused(format!("{proof} and {other} do not go together")));
+            }
+            if !sectors.insert((porep.prover.id(), porep.sector)) {
+                return Err(refused(format!("sector {} is there twice", porep.sector)));
             }
             // Challenges of a non-interactive PoRep come from comm_r alone.
             if !proof.is_aggregated() {

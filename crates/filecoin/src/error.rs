@@ -126,7 +126,7 @@ pub enum Error {
     /// The replica id is that of another miner or sector.
     #[error(
         "wrong miner or sector: the input's replica id is {found}, but {prover} and sector {sector} with its ticket, \
-         comm_d and porep id give {expected}; check --miner and --sector"
+         comm_d and porep id give {expected}; check --miner, --sector and --proof-type"
     )]
     WrongIdentity {
         /// The replica id in the file, in hexadecimal.
@@ -182,7 +182,7 @@ pub enum Error {
     },
 
     /// An input of another kind than was asked for.
-    #[error("{place} is {found}, not {asked} as --kind says")]
+    #[error("{place} is {found}, not {asked} as --kind or its statement.json says")]
     OtherKind {
         /// The file.
         place: String,

@@ -139,9 +139,8 @@ impl Post {
         self.config().challenge_count
     }
 
-    /// Every count and field element, and what upstream does not notice ([`vanilla_checks`]); then the vanilla proofs
-    /// may be handed to upstream.
-    pub(crate) fn check_counts(&self) -> Result<(), Error> {
+    /// One sector of a winning PoSt, at least one of another, none twice.
+    pub(crate) fn check_numbers(&self) -> Result<(), Error> {
         if self.is_winning() && self.sectors.len() != 1 {
             let (place, found) = ("the input".to_owned(), self.sectors.len());
             return Err(Error::Count { place, what: "sectors of a winning PoSt", found, expected: 1 });
@@ -161,6 +160,13 @@ impl Post {
             let place = format!("sector {}", pair[0]);
             return Err(Error::Count { place, what: "vanilla proofs", found: 2, expected: 1 });
         }
+        Ok(())
+    }
+
+    /// Every count and field element, and what upstream does not notice ([`vanilla_checks`]); then the vanilla proofs
+    /// may be handed to upstream.
+    pub(crate) fn check_counts(&self) -> Result<(), Error> {
+        self.check_numbers()?;
         with_sectors!(&self.sectors, sectors => self.check_own(sectors))
     }
 

@@ -81,7 +81,9 @@ impl Statement {
                 let sectors = without_openings(post_size(registered_proof)?, replicas)?;
                 let mut randomness = *randomness;
                 randomness[31] &= 0x3f; // as the chain's rules do
-                Body::Post(Post { registered_proof, miner: *miner, randomness, sectors })
+                let post = Post { registered_proof, miner: *miner, randomness, sectors };
+                post.check_numbers()?;
+                Body::Post(post)
             }
             PublicStatement::Update { comm_r_old, comm_r_new, comm_d_new } => {
                 let registered_proof = registered::update(proof_type)?;
@@ -99,7 +101,7 @@ impl Statement {
                 })
             }
         };
-        Ok(Statement { body })
+        Ok(Statement { body, made_by: None })
     }
 }
 

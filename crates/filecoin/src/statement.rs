@@ -6,7 +6,7 @@ use std::str::FromStr;
 use blstrs::Scalar as Fr;
 use cuzk_groth16::{Blinding, Observer, Proof, VerifyingKey};
 use cuzk_r1cs::{PackedWitness, Synthesis, Template};
-use filecoin_proofs_api::{RegisteredPoStProof, RegisteredSealProof, RegisteredUpdateProof};
+use filecoin_proofs_api::{PoStType, RegisteredPoStProof, RegisteredSealProof, RegisteredUpdateProof};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -229,6 +229,8 @@ impl Input {
 #[derive(Debug)]
 pub struct Statement {
     pub(crate) body: Body,
+    /// How its input was made, where a `statement.json` says it.
+    pub(crate) made_by: Option<String>,
 }
 
 #[derive(Debug)]
@@ -272,7 +274,12 @@ impl Statement {
                 Body::Snap(new_snap(partitions, commitments, named.or(proof_type.as_deref()))?)
             }
         };
-        Ok(Statement { body })
+        Ok(Statement { body, made_by: file.map(|file| file.made_by) })
+    }
+
+    /// How the input was made, where a `statement.json` says it: whether a sector was really sealed, above all.
+    pub fn made_by(&self) -> Option<&str> {
+        self.made_by.as_deref()
     }
 
     /// The kind of proof.
@@ -582,6 +589,11 @@ fn new_post(
         }
         (None, None) => registered::window_post(size),
     };
+    let is_winning = registered_proof.typ() == PoStType::Winning;
+    if let Some(kind) = kind.filter(|kind| (*kind == Kind::WinningPost) != is_winning) {
+        let (place, found) = ("the input".to_owned(), format!("{registered_proof:?}"));
+        return Err(Error::OtherKind { place, found, asked: kind.to_string() });
+    }
     let mut randomness = randomness;
     // As the chain's rules do: 254 bits, so that it is an element of Fr.
     randomness[31] &= 0x3f;

@@ -61,6 +61,10 @@ fn post(kind: Kind, arguments: &PostFixtureArguments) -> Result<(), Failure> {
         let message = anyhow!("{sectors} sectors: a fixture of {registered_proof:?} has 1 to {most}");
         return Err(Failure::refused("usage", message));
     }
+    if arguments.sector.checked_add(sectors as u64).is_none() {
+        let message = anyhow!("sector numbers from {} on leave no room for {sectors}", arguments.sector);
+        return Err(Failure::refused("usage", message));
+    }
     let fixture = PostFixture {
         registered_proof,
         miner: arguments.miner,

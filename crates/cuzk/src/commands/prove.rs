@@ -1,14 +1,18 @@
 //! `cuzk prove`
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead, Write};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use cuzk_filecoin::{Aggregation, Statement};
+use cuzk_filecoin::{Aggregation, InnerProductKey, Statement};
 use cuzk_groth16::{Blinding, Phase, Proof, Tuning, VerifyingKey, timed};
 use rand_core::OsRng;
 use serde::Serialize;
@@ -45,12 +49,14 @@ pub(crate) fn run(arguments: &ProveArguments) -> Result<(), Failure> {
 
 /// The inputs of the command line, then those of stdin's lines as they come.
 fn inputs(arguments: &ProveArguments) -> impl Iterator<Item = Result<PathBuf, Failure>> + '_ {
-    let stdin = arguments.stdin_list.then(|| std::io::stdin().lock().lines());
-    let listed =
-        stdin.into_iter().flatten().filter(|line| !line.as_ref().is_ok_and(|line| line.trim().is_empty()));
+    let stdin = arguments.stdin_list.then(|| std::io::stdin().lock().split(b'\n'));
+    let blank = |line: &Vec<u8>| line.trim_ascii().is_empty();
+    let listed = stdin.into_iter().flatten().filter(move |line| !line.as_ref().is_ok_and(blank));
     let listed = listed.map(|line| {
         let line = line.context("reading the list of inputs from stdin");
-        line.map(PathBuf::from).map_err(|error| Failure::refused("input_unreadable", error))
+        // A path need not be text.
+        line.map(|line| PathBuf::from(OsString::from_vec(line)))
+            .map_err(|error| Failure::refused("input_unreadable", error))
     });
     arguments.inputs.iter().cloned().map(Ok).chain(listed)
 }
@@ -63,6 +69,8 @@ struct Job<'a> {
     progress: Progress,
     /// Whether results are of one input or of many.
     many: bool,
+    /// The files with proofs of this run.
+    written: RefCell<BTreeSet<PathBuf>>,
 }
 
 /// A proved statement.
@@ -89,35 +97,46 @@ impl<'a> Job<'a> {
         tuning.set_all(&arguments.tune)?;
         set_threads(arguments.threads)?;
         let backend = choose_backend(arguments.backend);
-        Ok(Job { arguments, backend, tuning, progress: Progress::new(arguments.quiet), many })
+        Ok(Job {
+            arguments,
+            backend,
+            tuning,
+            progress: Progress::new(arguments.quiet),
+            many,
+            written: RefCell::default(),
+        })
     }
 
-    /// The failure to end with. Of many inputs, each failure is told at once, and the last of the worst is kept.
+    /// The failure to end with. Of many inputs, each failure is told at once, and the worst is kept for its exit code.
     fn after(&self, worst: Option<Failure>, failure: Failure, input: &Path) -> Failure {
         if !self.many {
             return failure;
         }
         let failure = failure.context(input.display().to_string());
+        self.progress.say_failure(&failure);
+        let failure = Failure { told: true, ..failure };
         match worst {
-            None => failure,
-            Some(worst) => {
-                let (told, kept) =
-                    if failure.exit_code >= worst.exit_code { (worst, failure) } else { (failure, worst) };
-                self.progress.say_failure(&told);
-                kept
-            }
+            Some(worst) if worst.exit_code >= failure.exit_code => worst,
+            _ => failure,
         }
     }
 
     fn prove(&self, input: &Path, circuits: &mut Circuits<'_>) -> Result<Proved, Failure> {
         let start = Instant::now();
-        let output = self.output_path(input)?;
+        if self.arguments.stdin_list && input == Path::new("-") {
+            return Err(Failure::refused(
+                "usage",
+                anyhow!("stdin holds the list of inputs, so none can be `-`"),
+            ));
+        }
         let recorder = Recorder::new(&self.progress, String::new(), false);
         let statement = timed(&recorder, Phase::Decode, || open_statement(input, &self.arguments.identity))?;
         timed(&recorder, Phase::Check, || check(&statement, self.arguments.skip_vanilla_check))?;
+        let output = self.output_path(input)?;
         let listed = self.arguments.partitions.as_ref();
         let partitions = PartitionList::select_or_all(listed, statement.partitions())?;
         let circuit = circuits.of(&statement, &self.progress)?;
+        let inner_product = self.inner_product_key(&statement)?;
         self.announce(&statement, &partitions, circuit);
 
         let proved: Vec<ProvedPartition> = partitions
@@ -127,14 +146,12 @@ impl<'a> Job<'a> {
         let proofs: Vec<u8> = proved.iter().flat_map(|partition| partition.proof.to_bytes()).collect();
         let key = circuit.verifying_key();
         timed(&recorder, Phase::Verify, || statement.verify(key, &partitions, &proofs))?;
-        let aggregated = statement.registered_proof().is_aggregated()
-            && self.arguments.partitions.is_none()
-            && !self.arguments.no_aggregate;
-        let (bytes, aggregate) = if aggregated {
-            let (bytes, report) = self.aggregate(&statement, &proofs, key, &recorder)?;
-            (bytes, Some(report))
-        } else {
-            (proofs, None)
+        let (bytes, aggregate) = match &inner_product {
+            Some(inner_product) => {
+                let (bytes, report) = aggregate(&statement, &proofs, key, inner_product, &recorder)?;
+                (bytes, Some(report))
+            }
+            None => (proofs, None),
         };
         if let Some(output) = &output {
             let encoded = output::encode_proof(&bytes, self.arguments.format);
@@ -165,28 +182,25 @@ impl<'a> Job<'a> {
             verified: true,
         };
         self.progress.say(&summary(&report, output.as_deref()));
+        self.written.borrow_mut().extend(output);
         Ok(Proved { bytes, report })
     }
 
-    /// One proof of the proofs of all partitions, verified.
-    fn aggregate(
+    /// The key of the aggregate, where one is to be made: read before anything is proved.
+    fn inner_product_key(
         &self,
         statement: &Statement,
-        proofs: &[u8],
-        key: &VerifyingKey,
-        recorder: &Recorder<'_>,
-    ) -> Result<(Vec<u8>, AggregateReport), Failure> {
+    ) -> Result<Option<(PathBuf, InnerProductKey)>, Failure> {
+        let arguments = self.arguments;
+        if !statement.registered_proof().is_aggregated()
+            || arguments.partitions.is_some()
+            || arguments.no_aggregate
+        {
+            return Ok(None);
+        }
         let aggregation = Aggregation::new(std::slice::from_ref(statement))?;
-        let (parameters, size) = (&self.arguments.parameters, statement.sector_size()?);
-        let (path, inner_product) = inner_product::open(parameters, size, &aggregation, &self.progress)?;
-        let bytes = timed(recorder, Phase::Aggregate, || aggregation.aggregate(proofs, &inner_product))?;
-        timed(recorder, Phase::Verify, || aggregation.verify(&bytes, &inner_product, key, OsRng))?;
-        let report = AggregateReport {
-            proofs: aggregation.n_proofs(),
-            proofs_sha256: hex::encode(Sha256::digest(proofs)),
-            inner_product_key: path.display().to_string(),
-        };
-        Ok((bytes, report))
+        let (parameters, size) = (&arguments.parameters, statement.sector_size()?);
+        inner_product::open(parameters, size, &aggregation, &self.progress).map(Some)
     }
 
     /// `-o`, or the input's name with the extension `proof`; nowhere when results are lines on stdout.
@@ -214,6 +228,18 @@ impl<'a> Job<'a> {
         }
         if output.is_dir() {
             return Err(Failure::environment("output", anyhow!("{} is a folder", output.display())));
+        }
+        let same = |input: &Path| {
+            let paths = (output.canonicalize(), input.canonicalize());
+            matches!(paths, (Ok(output), Ok(input)) if output == input)
+        };
+        if same(input) {
+            let message = anyhow!("the proof would replace its input {}; say -o FILE", input.display());
+            return Err(Failure::refused("usage", message));
+        }
+        if self.written.borrow().contains(&output) {
+            let message = anyhow!("{} holds the proof of another input of this run", output.display());
+            return Err(Failure::refused("usage", message));
         }
         Ok(Some(output))
     }
@@ -281,6 +307,25 @@ impl<'a> Job<'a> {
         let report = PartitionReport { index: partition, prove_ms, phases_ms: recorded.phases, digests };
         Ok(ProvedPartition { proof, report, faults: 0 })
     }
+}
+
+/// One proof of the proofs of all partitions, verified.
+fn aggregate(
+    statement: &Statement,
+    proofs: &[u8],
+    key: &VerifyingKey,
+    (path, inner_product): &(PathBuf, InnerProductKey),
+    recorder: &Recorder<'_>,
+) -> Result<(Vec<u8>, AggregateReport), Failure> {
+    let aggregation = Aggregation::new(std::slice::from_ref(statement))?;
+    let bytes = timed(recorder, Phase::Aggregate, || aggregation.aggregate(proofs, inner_product))?;
+    timed(recorder, Phase::Verify, || aggregation.verify(&bytes, inner_product, key, OsRng))?;
+    let report = AggregateReport {
+        proofs: aggregation.n_proofs(),
+        proofs_sha256: hex::encode(Sha256::digest(proofs)),
+        inner_product_key: path.display().to_string(),
+    };
+    Ok((bytes, report))
 }
 
 struct ProvedPartition {

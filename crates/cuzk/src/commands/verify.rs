@@ -83,22 +83,35 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<(), Failure> {
     output::print(&format!("verified{what}: {}, {}{more}\n", statement.registered_proof(), public.join(", ")))
 }
 
-/// The statement that the flags describe. Which of them are given tells its kind.
-fn on_chain(arguments: &VerifyArguments) -> Result<Statement, Error> {
+/// The statement that the flags describe. Which of them are given tells its kind; those of another kind are refused, as
+/// they would not be verified.
+fn on_chain(arguments: &VerifyArguments) -> Result<Statement, Failure> {
     let (identity, chain) = (&arguments.identity, &arguments.chain);
+    let porep = [chain.comm_r, chain.comm_d, chain.ticket, chain.seed].iter().any(Option::is_some);
+    let porep = porep || identity.sector.is_some();
+    let post = !chain.replicas.is_empty() || identity.randomness.is_some();
+    let update = [identity.comm_r_old, identity.comm_r_new, identity.comm_d_new].iter().any(Option::is_some);
+    let refused = |message: &str| Err(Failure::refused("usage", anyhow!("{message}")));
+    if [porep, post, update, update && identity.miner.is_some()].iter().filter(|given| **given).count() > 1 {
+        return refused(
+            "flags of more than one kind of proof; `cuzk verify --help` says which belong to which",
+        );
+    }
+    if identity.porep_id.is_some() || identity.prover_id.is_some() {
+        return refused("--porep-id and --prover-id are for a --statement");
+    }
     let proof_type = identity.proof_type.as_deref();
     let proof_type = proof_type.ok_or(Error::Missing { what: "registered proof", flag: "--proof-type" })?;
     let bytes =
         |given: Option<Bytes>, what, flag| given.map(|bytes| bytes.0).ok_or(Error::Missing { what, flag });
     let number = |given: Option<u64>, what, flag| given.ok_or(Error::Missing { what, flag });
-    let public = if !chain.replicas.is_empty() || identity.randomness.is_some() {
+    let public = if post {
         PublicStatement::Post {
             miner: number(identity.miner, "miner", "--miner")?,
             randomness: bytes(identity.randomness, "randomness", "--randomness")?,
             replicas: chain.replicas.iter().map(|(number, comm_r)| (*number, comm_r.0)).collect(),
         }
-    } else if identity.comm_r_old.is_some() || identity.comm_r_new.is_some() || identity.comm_d_new.is_some()
-    {
+    } else if update {
         PublicStatement::Update {
             comm_r_old: bytes(identity.comm_r_old, "comm_r before", "--comm-r-old")?,
             comm_r_new: bytes(identity.comm_r_new, "comm_r after", "--comm-r-new")?,
@@ -115,9 +128,13 @@ fn on_chain(arguments: &VerifyArguments) -> Result<Statement, Error> {
         }
     };
     if matches!(&public, PublicStatement::Post { replicas, .. } if replicas.is_empty()) {
-        return Err(Error::Missing { what: "sectors", flag: "--replica" });
+        return Err(Error::Missing { what: "sectors", flag: "--replica" }.into());
     }
-    Statement::from_public(&public, proof_type)
+    let statement = Statement::from_public(&public, proof_type)?;
+    match identity.kind {
+        Some(kind) if kind != statement.kind() => refused("--kind is not what the other flags describe"),
+        _ => Ok(statement),
+    }
 }
 
 /// What the bytes of a proof are.
@@ -145,6 +162,10 @@ fn form<'a>(
     let (found, aggregate) = (proof.len(), aggregate_bytes(aggregation.n_proofs()));
     if found == aggregate && arguments.partitions.is_none() {
         return Ok(Form::Aggregate(aggregation));
+    }
+    if found == aggregate {
+        let message = anyhow!("an aggregate proves all partitions; leave --partitions away");
+        return Err(Failure::refused("usage", message));
     }
     let plain = partitions.len() * Proof::BYTES;
     let message = match statements.len() {
@@ -181,6 +202,15 @@ pub(super) fn verifying_key(
         None => key_path(parameters, statement, &set)?,
     };
     let key = VerifyingKey::open(&path)?;
+    let inputs = statement.registered_proof().known_circuit()?.inputs;
+    if key.ic.len() != inputs {
+        let message = anyhow!(
+            "{}: the key of another circuit, with {} points for inputs where {inputs} are needed",
+            path.display(),
+            key.ic.len()
+        );
+        return Err(Failure::environment("verifying_key", message));
+    }
     if set.sector_size.is_production() {
         let digest = *blake2b_simd::blake2b(&key.to_bytes()).as_array();
         if set.verifying_key.matches(&digest) != Some(true) {
