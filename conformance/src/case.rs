@@ -23,6 +23,8 @@ pub const CASE_FILE: &str = "case.json";
 pub const SCHEMA_FILE: &str = "case.schema.json";
 /// File name of the list of parameters inside the golden folder.
 pub const PARAMETERS_FILE: &str = "parameters.json";
+/// The file with the counts and digests of the circuits.
+pub const CIRCUITS_FILE: &str = "circuits.json";
 
 /// One golden case: one command line of a prover, and what must come of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -274,6 +276,40 @@ pub struct ParametersFile {
     pub schema: u32,
     /// One entry for each file, sorted.
     pub parameters: Vec<Parameters>,
+}
+
+/// `circuits.json`: the circuits of upstream's pinned version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CircuitsFile {
+    /// Version of this format: 1.
+    pub schema: u32,
+    /// One entry for each kind and size.
+    pub circuits: Vec<Circuit>,
+}
+
+/// Counts and digest of a circuit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Circuit {
+    /// The kind of proof.
+    pub kind: String,
+    /// The sector size.
+    pub sector_size: String,
+    /// Rows, those of the inputs included.
+    pub rows: u64,
+    /// Inputs, ONE included.
+    pub inputs: u64,
+    /// Aux variables.
+    pub aux: u64,
+    /// Aux variables that are not 0 or 1 by construction.
+    pub scalars: u64,
+    /// Points of the A query.
+    pub a_points: u64,
+    /// Points of the B queries.
+    pub b_points: u64,
+    /// SHA-256 of the R1CS.
+    pub sha256: Sha256,
 }
 
 /// The folder of a case.

@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::Error;
 use crate::case::{
-    CASE_FILE, Case, CaseFolder, Command, Expected, ExpectedProof, Flag, PARAMETERS_FILE, PROOF_BYTES,
-    ParametersFile, Role, SCHEMA, SCHEMA_FILE, Verdict, case_folders, entries, json_schema, name, pretty,
+    CASE_FILE, CIRCUITS_FILE, Case, CaseFolder, CircuitsFile, Command, Expected, ExpectedProof, Flag,
+    PARAMETERS_FILE, PROOF_BYTES, ParametersFile, Role, SCHEMA, SCHEMA_FILE, Verdict, case_folders, entries,
+    json_schema, name, pretty,
 };
 use crate::digest::{Sha256, sha256};
 
@@ -53,6 +54,8 @@ enum Fault {
         "is not formatted: expected two-space indented JSON, keys in the schema's order, one final newline"
     )]
     Unformatted,
+    #[error("has two circuits of one kind and size")]
+    CircuitTwice,
     #[error("names `{0}`, which is outside its suite")]
     OutsideSuite(String),
     #[error("SHA-256 is {found}, the case says {expected}")]
@@ -84,6 +87,7 @@ pub fn lint(golden: &Path) -> Result<(usize, Vec<Problem>), Error> {
     let mut linter = Linter { problems: Vec::new() };
     linter.schema(&golden.join(SCHEMA_FILE));
     let parameters = linter.parameters(&golden.join(PARAMETERS_FILE));
+    linter.circuits(&golden.join(CIRCUITS_FILE));
     linter.folders(golden)?;
     let folders = case_folders(golden)?;
     if folders.is_empty() {
@@ -136,6 +140,20 @@ impl Linter {
         }
     }
 
+    /// A golden folder for a foreign prover may have no circuits.
+    fn circuits(&mut self, path: &Path) {
+        if !path.exists() {
+            return;
+        }
+        let Some(text) = self.read(path) else { return };
+        let Some(file) = self.parse::<CircuitsFile>(path, &text) else { return };
+        self.check(file.schema == SCHEMA, path, || Fault::SchemaVersion(file.schema));
+        self.check(pretty(&file).as_bytes() == text, path, || Fault::Unformatted);
+        let names: BTreeSet<_> =
+            file.circuits.iter().map(|circuit| (&circuit.kind, &circuit.sector_size)).collect();
+        self.check(names.len() == file.circuits.len(), path, || Fault::CircuitTwice);
+    }
+
     fn parameters(&mut self, path: &Path) -> Option<ParametersFile> {
         let text = self.read(path)?;
         let file: ParametersFile = self.parse(path, &text)?;
@@ -148,7 +166,11 @@ impl Linter {
     fn folders(&mut self, golden: &Path) -> Result<(), Error> {
         for suite in entries(golden)? {
             if !suite.is_dir() {
-                self.check([SCHEMA_FILE, PARAMETERS_FILE].contains(&&*name(&suite)), &suite, || Fault::Stray);
+                self.check(
+                    [SCHEMA_FILE, PARAMETERS_FILE, CIRCUITS_FILE].contains(&&*name(&suite)),
+                    &suite,
+                    || Fault::Stray,
+                );
                 continue;
             }
             self.check(is_folder_name(&name(&suite)), &suite, || Fault::BadName);

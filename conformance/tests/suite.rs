@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use cuzk_conformance::case::{CASE_FILE, case_folders, entries};
+use cuzk_conformance::case::{CASE_FILE, CIRCUITS_FILE, CircuitsFile, case_folders, entries};
 use cuzk_conformance::digest::sha256;
 use cuzk_conformance::lint::lint;
 use cuzk_conformance::make::{SUITE, make};
@@ -423,4 +423,31 @@ fn faults_of_files_are_found() {
     let empty = World::new();
     fs::remove_dir_all(empty.golden().join(SUITE)).unwrap();
     assert!(lint_text(&empty)[0].ends_with("no cases"));
+}
+
+#[test]
+fn lint_finds_circuits_that_are_not_in_order() {
+    let entry = |size: &str| {
+        let sha256 = "00".repeat(32);
+        json!({
+            "kind": "snap", "sector_size": size, "rows": 1, "inputs": 1, "aux": 1, "scalars": 1, "a_points": 1,
+            "b_points": 1, "sha256": sha256,
+        })
+    };
+    let file =
+        |schema: u32, circuits: &[serde_json::Value]| json!({ "schema": schema, "circuits": circuits });
+    let plant =
+        |text: String| move |world: &World| fs::write(world.golden().join(CIRCUITS_FILE), text).unwrap();
+    let formatted = |value: &serde_json::Value| {
+        let typed: CircuitsFile = serde_json::from_value(value.clone()).unwrap();
+        cuzk_conformance::case::pretty(&typed)
+    };
+    let twice = file(1, &[entry("2KiB"), entry("2KiB")]);
+    planted(plant(formatted(&twice)), "two circuits of one kind and size");
+    planted(plant(formatted(&file(2, &[entry("2KiB")]))), "schema is 2");
+    planted(plant(file(1, &[entry("2KiB")]).to_string()), "not formatted");
+    planted(plant("{}".to_owned()), "missing field");
+    let world = World::new();
+    plant(formatted(&file(1, &[entry("2KiB"), entry("8MiB")])))(&world);
+    assert_eq!(lint_text(&world), Vec::<String>::new());
 }

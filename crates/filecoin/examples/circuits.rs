@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use cuzk_filecoin::{Kind, KnownCircuit, RegisteredProof, SectorSize};
+use cuzk_filecoin::{CircuitsFile, Kind, KnownCircuit, RegisteredProof, SectorSize};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut sizes: Vec<SectorSize> =
@@ -21,6 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             eprintln!("{kind} {size}: derived in {derived:.1?}, digest in {:.1?}", start.elapsed() - derived);
         }
     }
-    println!("{}", serde_json::to_string_pretty(&circuits)?);
+    let file = CircuitsFile { schema: CircuitsFile::SCHEMA, circuits };
+    println!("{}", serde_json::to_string_pretty(&file)?);
     Ok(())
 }

@@ -32,9 +32,25 @@ pub struct KnownCircuit {
     pub sha256: String,
 }
 
+/// `golden/circuits.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CircuitsFile {
+    /// Version of this format: 1.
+    pub schema: u32,
+    /// One entry for each kind and size.
+    pub circuits: Vec<KnownCircuit>,
+}
+
+impl CircuitsFile {
+    /// The version of the format that this program knows.
+    pub const SCHEMA: u32 = 1;
+}
+
 static KNOWN: LazyLock<Vec<KnownCircuit>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../../golden/circuits.json"))
-        .expect("golden/circuits.json is valid")
+    let file: CircuitsFile = serde_json::from_str(include_str!("../../../golden/circuits.json"))
+        .expect("golden/circuits.json is valid");
+    file.circuits
 });
 
 impl KnownCircuit {

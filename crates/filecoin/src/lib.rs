@@ -38,7 +38,7 @@ pub mod synthetic;
 pub mod templates;
 mod vanilla_checks;
 
-pub use circuits::KnownCircuit;
+pub use circuits::{CircuitsFile, KnownCircuit};
 pub use commitment::{CommitmentKind, commitment_cid, parse_commitment};
 pub use decode::{Input, MAX_INPUT_BYTES};
 pub use error::Error;
