@@ -129,10 +129,12 @@ impl<'a> Job<'a> {
                 anyhow!("stdin holds the list of inputs, so none can be `-`"),
             ));
         }
+        // -o is looked at first; without it, a missing input is not blamed on its folder.
+        let named = self.arguments.output.is_some().then(|| self.output_path(input)).transpose()?;
         let recorder = Recorder::new(&self.progress, String::new(), false);
         let statement = timed(&recorder, Phase::Decode, || open_statement(input, &self.arguments.identity))?;
         timed(&recorder, Phase::Check, || check(&statement, self.arguments.skip_vanilla_check))?;
-        let output = self.output_path(input)?;
+        let output = named.map_or_else(|| self.output_path(input), Ok)?;
         let listed = self.arguments.partitions.as_ref();
         let partitions = PartitionList::select_or_all(listed, statement.partitions())?;
         let circuit = circuits.of(&statement, &self.progress)?;
