@@ -22,6 +22,8 @@ const SNARK_PACK: RegisteredAggregationProof = RegisteredAggregationProof::Snark
 /// The variables by which the test tells the process that it starts what to work on.
 const FOLDER: &str = "CUZK_TEST_AGGREGATE_FOLDER";
 const PARAMETERS: &str = "FIL_PROOFS_PARAMETER_CACHE";
+/// What that process leaves when upstream agreed.
+const AGREED: &str = "agreed";
 
 fn succeed(arguments: &[&str]) -> String {
     let output = run(arguments);
@@ -95,6 +97,8 @@ fn aggregates_are_those_of_upstream_and_verify_in_their_order_only() {
         .status()
         .unwrap();
     assert!(upstream.success());
+    // A filter that matches no test succeeds, too.
+    assert!(folder.path().join(AGREED).exists(), "upstream was not asked");
 }
 
 /// Upstream reads its parameter directory once in a process, from the environment.
@@ -123,6 +127,7 @@ fn upstream_in_a_process_of_its_own() {
     let verified =
         verify_aggregate_seal_commit_proofs(PROOF_TYPE, SNARK_PACK, ours, &comm_rs, &seeds, inputs.concat());
     assert!(verified.unwrap());
+    fs::write(folder.join(AGREED), b"").unwrap();
 }
 
 #[test]
