@@ -155,7 +155,10 @@ fn run_binary(args: &RunArgs, runner: &Runner, prover: &Prover) -> anyhow::Resul
 
 fn rows_of(args: &RunArgs, prover: &Prover) -> anyhow::Result<Vec<Row>> {
     let tunings = match args.variants {
-        Variants::Each => rows::each(prover).context("--variants each asks the prover for its variants")?,
+        Variants::Each => {
+            let rows = rows::each(prover, &args.backend);
+            return rows.context("--variants each asks the prover for its variants");
+        }
         Variants::Default if args.tune.is_empty() => vec![Tuning::default()],
         Variants::Default => args.tune.clone(),
     };

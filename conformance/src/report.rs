@@ -90,6 +90,9 @@ pub(crate) struct Axis {
     pub(crate) name: String,
     /// `run`, if `--tune` chooses the value; another word if the build did.
     pub(crate) decided: String,
+    /// The backends to which it makes a difference; all, where the prover does not say.
+    #[serde(default)]
+    pub(crate) backends: Option<Vec<String>>,
     pub(crate) values: Vec<AxisValue>,
 }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::Error;
 use crate::case::{Case, Expected, Flag};
 use crate::prover::Prover;
-use crate::report::Variants;
+use crate::report::{Axis, Variants};
 
 /// The backend that is upstream's own prover.
 pub const REFERENCE: &str = "reference";
@@ -58,15 +58,21 @@ pub fn product(backends: &[String], tunings: &[Tuning]) -> Vec<Row> {
     backends.iter().flat_map(|backend| tunings.iter().map(move |tuning| row(backend, tuning))).collect()
 }
 
-/// The tunings in which every value of every axis occurs at least once: the defaults, then each other value alone.
-pub fn each(prover: &Prover) -> Result<Vec<Tuning>, Error> {
+/// For each backend the tunings in which every value of every axis that matters to it occurs at least once: the defaults, then
+/// each other value alone.
+pub fn each(prover: &Prover, backends: &[String]) -> Result<Vec<Row>, Error> {
     let variants: Variants = prover.json(&["variants".into(), "--json".into()])?;
-    Ok(each_of(&variants))
+    let rows = |backend: &String| product(std::slice::from_ref(backend), &each_of(&variants, backend));
+    Ok(backends.iter().flat_map(rows).collect())
 }
 
-fn each_of(variants: &Variants) -> Vec<Tuning> {
+fn each_of(variants: &Variants, backend: &str) -> Vec<Tuning> {
     let mut tunings = vec![Tuning::default()];
-    for axis in variants.axes.iter().filter(|axis| axis.decided == "run") {
+    let matters = |axis: &&Axis| {
+        let backends = axis.backends.as_ref();
+        axis.decided == "run" && backends.is_none_or(|backends| backends.iter().any(|name| name == backend))
+    };
+    for axis in variants.axes.iter().filter(matters) {
         for value in axis.values.iter().filter(|value| !value.default) {
             tunings.push(Tuning(vec![(axis.name.clone(), value.name.clone())]));
         }
@@ -128,11 +134,15 @@ mod tests {
         let variants = serde_json::from_str(
             r#"{"version": 1, "axes": [
                 {"name": "lc", "decided": "build", "values": [{"name": "vec", "default": true}, {"name": "other"}]},
-                {"name": "ntt", "decided": "run", "values": [{"name": "six", "default": true}, {"name": "seven"}]}
+                {"name": "ntt", "decided": "run", "values": [{"name": "six", "default": true}, {"name": "seven"}]},
+                {"name": "pin", "decided": "run", "backends": ["cuda"],
+                 "values": [{"name": "none", "default": true}, {"name": "staged"}]}
             ]}"#,
         )
         .unwrap();
-        assert_eq!(each_of(&variants), [Tuning::default(), "ntt=seven".parse().unwrap()]);
+        assert_eq!(each_of(&variants, "cpu"), [Tuning::default(), "ntt=seven".parse().unwrap()]);
+        let on_cuda = ["ntt=seven", "pin=staged"].map(|tuning| tuning.parse().unwrap());
+        assert_eq!(each_of(&variants, "cuda")[1..], on_cuda);
     }
 
     #[test]

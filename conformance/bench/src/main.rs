@@ -1,9 +1,11 @@
-//! `cuzk-bench`: times the CPU arithmetic against blst and bellperson, in one process, repetitions interleaved.
+//! `cuzk-bench`: times the arithmetic against blst and bellperson, in one process, repetitions interleaved; that of a CUDA
+//! device against ours on the CPU.
 //!
 //! Every timed result is compared with the peer's before it is timed. Prints JSON. Both sides use all processors that
 //! the process may run on; `taskset -c 0 cuzk-bench …` compares them on one.
 #![forbid(unsafe_code)]
 
+mod cuda;
 mod field;
 mod inputs;
 mod msm;
@@ -31,6 +33,9 @@ struct Arguments {
     /// Which arithmetic: a value of axis `isa`.
     #[arg(long, default_value = "auto")]
     isa: String,
+    /// The CUDA device, numbered from 0.
+    #[arg(long, default_value_t = 0)]
+    device: usize,
     /// Repetitions of each side.
     #[arg(long, default_value_t = 5)]
     repetitions: usize,
@@ -54,6 +59,12 @@ enum What {
     Ntt,
     /// Multiples of the generators, as parameter generation needs them.
     FixedBase,
+    /// G1 sums with uniform scalars on a CUDA device, bases and scalars resident, against ours on the CPU.
+    CudaMsmG1,
+    /// The same with 98 % of the scalars 0 or 1.
+    CudaBits,
+    /// One transform on a CUDA device, data resident, against ours on the CPU.
+    CudaNtt,
 }
 
 /// What is printed.
@@ -96,6 +107,11 @@ fn main() -> anyhow::Result<()> {
                 What::Adversarial => msm::adversarial(&mut results, arithmetic, log2_n, repetitions),
                 What::Ntt => ntt::transforms(&mut results, arithmetic, log2_n, repetitions)?,
                 What::FixedBase => msm::fixed_base(&mut results, arithmetic, log2_n, repetitions),
+                What::CudaMsmG1 | What::CudaBits => {
+                    let scalars = if let What::CudaBits = what { cuda::mostly_bits } else { cuda::uniform };
+                    cuda::msm(&mut results, arithmetic, arguments.device, scalars(1 << log2_n), repetitions)?;
+                }
+                What::CudaNtt => cuda::ntt(&mut results, arithmetic, arguments.device, log2_n, repetitions)?,
             }
         }
     }

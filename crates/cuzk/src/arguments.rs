@@ -150,6 +150,13 @@ pub(crate) struct ProveArguments {
     /// What computes the proof.
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub(crate) backend: BackendChoice,
+    /// The CUDA device to prove on, numbered from 0.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) device: usize,
+    /// The most memory of the device to use, in bytes or with KiB, MiB or GiB [default: what is free]. Where the parameters do
+    /// not fit, they come from host memory in chunks for every proof.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) device_memory: Option<usize>,
     /// Optimizations other than the defaults, as `axis=value,…`; `cuzk variants` lists them.
     #[arg(long, value_name = "K=V,…", default_value = "", hide_default_value = true)]
     pub(crate) tune: String,
@@ -493,6 +500,8 @@ pub(crate) enum BackendChoice {
     Auto,
     /// The processor.
     Cpu,
+    /// A CUDA device.
+    Cuda,
     /// Unmodified bellperson, for comparison.
     Reference,
 }
@@ -603,6 +612,22 @@ fn read_beginning(path: &str) -> std::io::Result<String> {
 
 /// `GOLDEN_SEED` in hexadecimal, as clap wants its defaults.
 const GOLDEN_SEED_HEX: &str = "63757a6b20676f6c64656e207465737420706172616d6574657273206e6f2e31";
+
+/// A size in bytes.
+fn size(text: &str) -> Result<usize, String> {
+    let text = text.trim();
+    let digits = text.trim_end_matches(|character: char| !character.is_ascii_digit());
+    let unit = match text[digits.len()..].trim() {
+        "" | "B" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        other => return Err(format!("`{other}` is no unit; there are KiB, MiB and GiB")),
+    };
+    let number: usize =
+        digits.parse().map_err(|_| format!("`{text}` is not a number with a unit, such as 8GiB"))?;
+    number.checked_mul(unit).ok_or_else(|| format!("`{text}` is too large"))
+}
 
 #[cfg(test)]
 mod tests {

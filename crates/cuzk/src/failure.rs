@@ -76,6 +76,9 @@ impl From<cuzk_groth16::Error> for Failure {
     fn from(error: cuzk_groth16::Error) -> Self {
         let kind = match error {
             cuzk_groth16::Error::InstructionsMissing { .. } => "instructions_missing",
+            cuzk_groth16::Error::DeviceMissing { .. } => "device_missing",
+            cuzk_groth16::Error::DeviceMemory { .. } => "device_memory",
+            cuzk_groth16::Error::Device { .. } => "device",
             _ => "parameters",
         };
         Failure::environment(kind, error)

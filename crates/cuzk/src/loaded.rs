@@ -53,7 +53,7 @@ impl<'a> Circuits<'a> {
             let file = Arc::new(Parameters::open(Path::new(&report.path))?);
             let check =
                 if self.arguments.check_witness { WitnessCheck::EveryConstraint } else { WitnessCheck::Skip };
-            let prover = prover(self.backend, file.clone(), self.tuning, check);
+            let prover = prover(self.backend, self.arguments, file.clone(), self.tuning, check);
             self.by_name.insert(name.clone(), Circuit { report, prover, file });
         }
         Ok(self.by_name.get_mut(&name).expect("inserted above"))

@@ -7,8 +7,10 @@ use anyhow::anyhow;
 use cuzk_cpu::CpuBackend;
 use cuzk_filecoin::Statement;
 use cuzk_filecoin::reference::ReferenceParameters;
+use cuzk_gpu::CudaBackend;
 use cuzk_groth16::{Backend, Blinding, Observer, Parameters, Proof, Session, Shape, Tuning};
 
+use crate::arguments::ProveArguments;
 use crate::failure::Failure;
 use crate::progress::{Recorder, milliseconds};
 use crate::synthesis::{Synthesizer, WitnessCheck};
@@ -30,14 +32,16 @@ pub(crate) trait Prover {
 /// The prover of a backend's name.
 pub(crate) fn prover(
     backend: &str,
+    arguments: &ProveArguments,
     file: Arc<Parameters>,
     tuning: Tuning,
     check: WitnessCheck,
 ) -> Box<dyn Prover> {
-    if backend == "reference" {
-        return Box::new(ReferenceProver { file, loaded: None });
-    }
-    let backend = Box::new(CpuBackend);
+    let backend: Box<dyn Backend> = match backend {
+        "reference" => return Box::new(ReferenceProver { file, loaded: None }),
+        "cuda" => Box::new(CudaBackend { device: arguments.device, memory_bytes: arguments.device_memory }),
+        _ => Box::new(CpuBackend),
+    };
     Box::new(BackendProver { backend, file, tuning, check, synthesizer: None, prepared: None })
 }
 

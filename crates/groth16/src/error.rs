@@ -102,6 +102,38 @@ pub enum Error {
         isa: &'static str,
     },
 
+    /// There is no device to prove on, or no code for one.
+    #[error("no GPU to prove on: {reason}")]
+    DeviceMissing {
+        /// What is missing.
+        reason: String,
+    },
+
+    /// A device has too little memory.
+    #[error(
+        "{device}: {needed} bytes of its memory are needed for these parameters and {available} are free; \
+         `--backend cpu` proves without it"
+    )]
+    DeviceMemory {
+        /// Its number and name.
+        device: String,
+        /// Bytes that the session asks for.
+        needed: usize,
+        /// Bytes that are free.
+        available: usize,
+    },
+
+    /// The driver refused a call.
+    #[error("{device}: {call}: {problem}")]
+    Device {
+        /// Its number and name.
+        device: String,
+        /// The driver's function, and the kernel of a launch.
+        call: &'static str,
+        /// The driver's code and words.
+        problem: String,
+    },
+
     /// δ is the point at infinity.
     #[error("delta is the point at infinity: such parameters prove anything; they are refused")]
     DeltaAtInfinity,

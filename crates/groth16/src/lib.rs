@@ -43,5 +43,6 @@ pub use proof::Proof;
 pub use quotient::Transforms;
 pub use randomness::Blinding;
 pub use tuning::{
-    Axis, BG2Cpu, Decided, Isa, Ntt, Presize, Synthesis, Tuning, TuningError, Value, WindowChoice,
+    Axis, BG2Cpu, BG2Cuda, Decided, Isa, Ntt, Pin, Presize, Synthesis, Tuning, TuningError, Value,
+    WindowChoice,
 };

@@ -33,6 +33,8 @@ pub struct Axis {
     pub name: &'static str,
     /// When its value is chosen.
     pub decided: Decided,
+    /// The backends to which it makes a difference.
+    pub backends: &'static [&'static str],
     /// Its values; the first is the default.
     pub values: &'static [Value],
 }
@@ -99,6 +101,28 @@ pub enum BG2Cpu {
     Sequential,
 }
 
+/// Where the sum over the B query in G2 is computed when the others are on a CUDA device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BG2Cuda {
+    /// On the device, too.
+    #[default]
+    Device,
+    /// On the processor, beside the others.
+    Host,
+}
+
+/// How host memory is copied to a CUDA device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pin {
+    /// Through pinned buffers that take turns.
+    #[default]
+    Staged,
+    /// From where it is, pageable.
+    None,
+    /// From where it is, pinned for the time of the copy.
+    Register,
+}
+
 /// One value for each axis. [`Tuning::default`] has the first of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tuning {
@@ -110,6 +134,10 @@ pub struct Tuning {
     pub windows: WindowChoice,
     /// Axis `b-g2-cpu`.
     pub b_g2_cpu: BG2Cpu,
+    /// Axis `b-g2-cuda`.
+    pub b_g2_cuda: BG2Cuda,
+    /// Axis `pin`.
+    pub pin: Pin,
     /// Axis `synthesis`.
     pub synthesis: Synthesis,
     /// Axis `presize`.
@@ -160,6 +188,7 @@ pub enum TuningError {
 const NTT: Axis = Axis {
     name: "ntt",
     decided: Decided::AtRun,
+    backends: &["cpu", "cuda"],
     values: &[
         Value {
             name: "six",
@@ -177,6 +206,7 @@ const NTT: Axis = Axis {
 const ISA: Axis = Axis {
     name: "isa",
     decided: Decided::AtRun,
+    backends: &["cpu"],
     values: &[
         Value {
             name: "auto",
@@ -199,11 +229,12 @@ const ISA: Axis = Axis {
 const WINDOWS: Axis = Axis {
     name: "windows",
     decided: Decided::AtRun,
+    backends: &["cpu", "cuda"],
     values: &[
         Value {
             name: "per-msm",
             what: "each multi-scalar sum has the windows of least cost for it",
-            measured: "sums over L, A and B, without the scalars 0 and 1, 1.2 s against 3.1 s for shared (2-core Zen 3 guest (shared, loaded), 2026-11-29, PoRep 2 KiB, 2^22 rows)",
+            measured: "sums over L, A and B, without the scalars 0 and 1, 1.2 s against 3.1 s for shared (2-core Zen 3 guest (shared, loaded), 2026-11-29, PoRep 2 KiB, 2^22 rows); on an H200 all four 15 ms against 46 ms",
         },
         Value {
             name: "shared",
@@ -216,6 +247,7 @@ const WINDOWS: Axis = Axis {
 const B_G2_CPU: Axis = Axis {
     name: "b-g2-cpu",
     decided: Decided::AtRun,
+    backends: &["cpu"],
     values: &[
         Value {
             name: "parallel",
@@ -230,9 +262,51 @@ const B_G2_CPU: Axis = Axis {
     ],
 };
 
+const B_G2_CUDA: Axis = Axis {
+    name: "b-g2-cuda",
+    decided: Decided::AtRun,
+    backends: &["cuda"],
+    values: &[
+        Value {
+            name: "device",
+            what: "with --backend cuda, the sum in G2 runs on the device after those in G1",
+            measured: "PoRep 2 KiB, from packed witness to five points: 50 to 51 ms on the device, 143 ms with the host's 16 cores for this sum (one H200, 2026-11-29)",
+        },
+        Value {
+            name: "host",
+            what: "with --backend cuda, it runs on the processor, beside the work of the device",
+            measured: "PoRep 2 KiB, from packed witness to five points: 50 to 51 ms on the device, 143 ms with the host's 16 cores for this sum (one H200, 2026-11-29)",
+        },
+    ],
+};
+
+const PIN: Axis = Axis {
+    name: "pin",
+    decided: Decided::AtRun,
+    backends: &["cuda"],
+    values: &[
+        Value {
+            name: "staged",
+            what: "witnesses and streamed parameters go to a CUDA device through two pinned buffers of 16 MiB that take turns",
+            measured: "PoRep 2 KiB: packed witness (2 MB) 0.5 ms; with synthesis=enforce (258 MB) 9 ms; all with streamed parameters 115 ms (one H200 with 16 cores, 2026-11-29)",
+        },
+        Value {
+            name: "none",
+            what: "they go from pageable memory",
+            measured: "PoRep 2 KiB: packed witness (2 MB) 0.3 ms; with synthesis=enforce (258 MB) 39 and 43 ms; all with streamed parameters 219 ms (one H200 with 16 cores, 2026-11-29)",
+        },
+        Value {
+            name: "register",
+            what: "they are pinned where they are for the time of the copy",
+            measured: "PoRep 2 KiB: packed witness (2 MB) 1 to 2.5 ms; with synthesis=enforce (258 MB) 31 and 33 ms; all with streamed parameters 188 ms (one H200, 2026-11-29); published elsewhere: pinning 125 GiB takes 5.7 s",
+        },
+    ],
+};
+
 const SYNTHESIS: Axis = Axis {
     name: "synthesis",
     decided: Decided::AtRun,
+    backends: &["cpu", "cuda"],
     values: &[
         Value {
             name: "template",
@@ -250,6 +324,7 @@ const SYNTHESIS: Axis = Axis {
 const PRESIZE: Axis = Axis {
     name: "presize",
     decided: Decided::AtRun,
+    backends: &["cpu", "cuda"],
     values: &[
         Value {
             name: "on",
@@ -267,6 +342,7 @@ const PRESIZE: Axis = Axis {
 const LC: Axis = Axis {
     name: "lc",
     decided: Decided::AtBuild,
+    backends: &["cpu", "cuda"],
     values: &[
         Value {
             name: "vec",
@@ -293,7 +369,7 @@ const LC: Axis = Axis {
 
 impl Tuning {
     /// All axes.
-    pub const AXES: &'static [Axis] = &[NTT, ISA, WINDOWS, B_G2_CPU, SYNTHESIS, PRESIZE, LC];
+    pub const AXES: &'static [Axis] = &[NTT, ISA, WINDOWS, B_G2_CPU, B_G2_CUDA, PIN, SYNTHESIS, PRESIZE, LC];
 
     /// The value of axis `lc` in this build.
     pub const fn lc() -> &'static str {
@@ -318,6 +394,11 @@ impl Tuning {
             ("windows", "shared") => self.windows = WindowChoice::Shared,
             ("b-g2-cpu", "parallel") => self.b_g2_cpu = BG2Cpu::Parallel,
             ("b-g2-cpu", "sequential") => self.b_g2_cpu = BG2Cpu::Sequential,
+            ("b-g2-cuda", "device") => self.b_g2_cuda = BG2Cuda::Device,
+            ("b-g2-cuda", "host") => self.b_g2_cuda = BG2Cuda::Host,
+            ("pin", "none") => self.pin = Pin::None,
+            ("pin", "register") => self.pin = Pin::Register,
+            ("pin", "staged") => self.pin = Pin::Staged,
             ("synthesis", "template") => self.synthesis = Synthesis::Template,
             ("synthesis", "enforce") => self.synthesis = Synthesis::Enforce,
             ("presize", "on") => self.presize = Presize::On,
@@ -368,6 +449,15 @@ impl Tuning {
             BG2Cpu::Parallel => "parallel",
             BG2Cpu::Sequential => "sequential",
         };
+        let b_g2_cuda = match self.b_g2_cuda {
+            BG2Cuda::Device => "device",
+            BG2Cuda::Host => "host",
+        };
+        let pin = match self.pin {
+            Pin::None => "none",
+            Pin::Register => "register",
+            Pin::Staged => "staged",
+        };
         let synthesis = match self.synthesis {
             Synthesis::Template => "template",
             Synthesis::Enforce => "enforce",
@@ -381,6 +471,8 @@ impl Tuning {
             (ISA.name, isa),
             (WINDOWS.name, windows),
             (B_G2_CPU.name, b_g2_cpu),
+            (B_G2_CUDA.name, b_g2_cuda),
+            (PIN.name, pin),
             (SYNTHESIS.name, synthesis),
             (PRESIZE.name, presize),
             (LC.name, Self::lc()),
@@ -424,7 +516,7 @@ mod tests {
         let message = |settings: &str| Tuning::default().set_all(settings).unwrap_err().to_string();
         assert_eq!(
             message("nt=six"),
-            "no axis `nt`; there are: ntt, isa, windows, b-g2-cpu, synthesis, presize, lc (`cuzk variants` describes them)"
+            "no axis `nt`; there are: ntt, isa, windows, b-g2-cpu, b-g2-cuda, pin, synthesis, presize, lc (`cuzk variants` describes them)"
         );
         assert_eq!(
             message("ntt=eight"),

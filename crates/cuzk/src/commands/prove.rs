@@ -96,7 +96,7 @@ impl<'a> Job<'a> {
         let mut tuning = Tuning::default();
         tuning.set_all(&arguments.tune)?;
         set_threads(arguments.threads)?;
-        let backend = choose_backend(arguments.backend);
+        let backend = choose_backend(arguments.backend, arguments.device)?;
         Ok(Job {
             arguments,
             backend,
@@ -336,13 +336,26 @@ struct ProvedPartition {
     faults: usize,
 }
 
-fn choose_backend(choice: BackendChoice) -> BackendReport {
-    let (name, why) = match choice {
-        BackendChoice::Auto => ("cpu", "auto: this build has no other backend"),
-        BackendChoice::Cpu => ("cpu", "asked for with --backend"),
-        BackendChoice::Reference => ("reference", "asked for with --backend"),
+/// The backend that was asked for, or the fastest that there is; a GPU that was asked for and is not there is an error.
+fn choose_backend(choice: BackendChoice, device: usize) -> Result<BackendReport, Failure> {
+    const ASKED: &str = "asked for with --backend";
+    let gpu = || {
+        let devices = cuzk_gpu::devices()?;
+        let found = devices.get(device).map(|found| format!("device {device}, {}", found.name));
+        found.ok_or_else(|| cuzk_groth16::Error::DeviceMissing {
+            reason: format!("no device {device}; there are {}, numbered from 0", devices.len()),
+        })
     };
-    BackendReport { name, why: why.to_owned() }
+    let (name, why) = match choice {
+        BackendChoice::Auto => match gpu() {
+            Ok(device) => ("cuda", format!("auto: {device}")),
+            Err(reason) => ("cpu", format!("auto: {reason}")),
+        },
+        BackendChoice::Cpu => ("cpu", ASKED.to_owned()),
+        BackendChoice::Cuda => ("cuda", format!("{ASKED}: {}", gpu()?)),
+        BackendChoice::Reference => ("reference", ASKED.to_owned()),
+    };
+    Ok(BackendReport { name, why })
 }
 
 /// Where results go besides the proofs themselves.

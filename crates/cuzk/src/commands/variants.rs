@@ -20,6 +20,7 @@ struct Variants {
 struct AxisReport {
     name: &'static str,
     decided: &'static str,
+    backends: &'static [&'static str],
     values: Vec<ValueReport>,
 }
 
@@ -51,6 +52,7 @@ impl AxisReport {
                 Decided::AtBuild => "build",
                 Decided::AtRun => "run",
             },
+            backends: axis.backends,
             values: (axis.values.iter().enumerate())
                 .map(|(index, value)| ValueReport {
                     name: value.name,
@@ -67,7 +69,9 @@ impl Variants {
     fn table(&self) -> String {
         let mut table = String::new();
         for axis in &self.axes {
-            writeln!(table, "{} (decided at {})", axis.name, axis.decided).expect("writing to a string");
+            let backends = axis.backends.join(", ");
+            writeln!(table, "{} (decided at {}; {backends})", axis.name, axis.decided)
+                .expect("writing to a string");
             for value in &axis.values {
                 let name =
                     if value.default { format!("{} (default)", value.name) } else { value.name.to_owned() };

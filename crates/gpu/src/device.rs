@@ -1,0 +1,283 @@
+//! Devices: which there are, and one with its stream and kernels.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cudarc::driver::sys::CUevent_flags;
+use cudarc::driver::{
+    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig,
+    PinnedHostSlice, ValidAsZeroBits, sys,
+};
+use cudarc::nvrtc::Ptx;
+use cuzk_groth16::{Error, Observer, Phase};
+
+mod embedded {
+    include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+}
+
+/// Whether this build has kernels, that is, whether there was an nvcc.
+pub fn has_kernels() -> bool {
+    embedded::KERNELS.is_some()
+}
+
+/// A device of this machine.
+#[derive(Clone, Debug)]
+pub struct DeviceReport {
+    /// Its number.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// Major and minor compute capability.
+    pub compute_capability: (i32, i32),
+    /// Its memory in bytes.
+    pub memory_bytes: usize,
+}
+
+/// The devices of this machine, or why there are none that could be used.
+pub fn devices() -> Result<Vec<DeviceReport>, Error> {
+    let missing = |reason: String| Error::DeviceMissing { reason };
+    if !has_kernels() {
+        let reason = "this program was built without nvcc and has no kernels; build it again with nvcc on the path, or \
+                      with CUDA_HOME or CUZK_NVCC set";
+        return Err(missing(reason.to_owned()));
+    }
+    // SAFETY: asks the loader for the driver's library and runs its initializers, as any use of it does.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(missing("no CUDA driver: libcuda.so.1 is not in the loader's path".to_owned()));
+    }
+    let count =
+        CudaContext::device_count().map_err(|error| missing(format!("the CUDA driver says: {error}")))?;
+    if count == 0 {
+        return Err(missing("the CUDA driver sees no device".to_owned()));
+    }
+    (0..count as usize)
+        .map(|index| {
+            let context =
+                CudaContext::new(index).map_err(|error| missing(format!("device {index}: {error}")))?;
+            let fail = |call: &'static str| {
+                move |error: DriverError| missing(format!("device {index}: {call}: {error}"))
+            };
+            Ok(DeviceReport {
+                index,
+                name: context.name().map_err(fail("cuDeviceGetName"))?,
+                compute_capability: context.compute_capability().map_err(fail("cuDeviceGetAttribute"))?,
+                memory_bytes: context.total_mem().map_err(fail("cuDeviceTotalMem"))?,
+            })
+        })
+        .collect()
+}
+
+/// A device with its one stream and all kernels.
+pub(crate) struct Device {
+    name: String,
+    pub(crate) stream: Arc<CudaStream>,
+    context: Arc<CudaContext>,
+    kernels: HashMap<&'static str, CudaFunction>,
+    pub(crate) n_multiprocessors: u32,
+}
+
+/// Dynamic shared memory that kernels may use: 64 KiB for a tile of a transform. All architectures that we build for
+/// have 99 KiB.
+const SHARED_BYTES: i32 = 96 << 10;
+
+const NAMES: [(&str, &[&str]); 3] = [
+    (
+        "ntt",
+        &[
+            "cuzk_ntt_twiddles",
+            "cuzk_ntt_down",
+            "cuzk_ntt_up",
+            "cuzk_hadamard",
+            "cuzk_difference",
+            "cuzk_clear",
+        ],
+    ),
+    ("r1cs", &["cuzk_unpack", "cuzk_evaluate"]),
+    (
+        "msm",
+        &[
+            "cuzk_msm_classify",
+            "cuzk_msm_digits",
+            "cuzk_msm_scan_bins",
+            "cuzk_msm_fill_bins",
+            "cuzk_msm_sort_bins",
+            "cuzk_msm_count_parts",
+            "cuzk_msm_scan_parts",
+            "cuzk_msm_place_parts",
+            "cuzk_msm_sum_parts_g1",
+            "cuzk_msm_join_parts_g1",
+            "cuzk_msm_weigh_g1",
+            "cuzk_msm_finish_g1",
+            "cuzk_msm_sum_parts_g2",
+            "cuzk_msm_join_parts_g2",
+            "cuzk_msm_weigh_g2",
+            "cuzk_msm_finish_g2",
+        ],
+    ),
+];
+
+impl Device {
+    /// Opens device `index`, which loads the kernels.
+    pub(crate) fn open(index: usize) -> Result<Self, Error> {
+        let report = devices()?;
+        let Some(report) = report.get(index) else {
+            let reason = format!("no device {index}; there are {} (0 is the first)", report.len());
+            return Err(Error::DeviceMissing { reason });
+        };
+        let name = format!("device {index} ({})", report.name);
+        let fail = |call| move |error| device_error(&name, call, error);
+        let fail = |call: &'static str| {
+            let fail = fail.clone();
+            fail(call)
+        };
+        let context = CudaContext::new(index).map_err(fail("cuDevicePrimaryCtxRetain"))?;
+        assert_eq!(context.ordinal(), index, "a context of another device");
+        // SAFETY: all slices of this context are used on the one stream below, so nothing has to wait for events.
+        unsafe { context.disable_event_tracking() };
+        let stream = context.new_stream().map_err(fail("cuStreamCreate"))?;
+        let mut kernels = HashMap::new();
+        for (module, binary) in embedded::KERNELS.expect("devices() says when there are none") {
+            let loaded =
+                context.load_module(Ptx::from_binary(binary.to_vec())).map_err(fail("cuModuleLoadData"))?;
+            let (_, names) = NAMES.iter().find(|(name, _)| *name == module).expect("every binary is listed");
+            for name in *names {
+                let function = loaded.load_function(name).map_err(fail("cuModuleGetFunction"))?;
+                let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+                function.set_attribute(attribute, SHARED_BYTES).map_err(fail("cuFuncSetAttribute"))?;
+                kernels.insert(*name, function);
+            }
+        }
+        let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        let n_multiprocessors = context.attribute(attribute).map_err(fail("cuDeviceGetAttribute"))? as u32;
+        let name = format!("device {index} ({})", report.name);
+        Ok(Device { name, stream, context, kernels, n_multiprocessors })
+    }
+
+    pub(crate) fn kernel(&self, name: &'static str) -> &CudaFunction {
+        self.kernels.get(name).unwrap_or_else(|| panic!("no kernel {name}"))
+    }
+
+    /// An error of the driver, told with the call and the device.
+    pub(crate) fn error(&self, call: &'static str) -> impl Fn(DriverError) -> Error + '_ {
+        move |error| device_error(&self.name, call, error)
+    }
+
+    /// Memory for `n` values, not initialized.
+    pub(crate) fn allocate<T: DeviceRepr>(&self, n: usize) -> Result<CudaSlice<T>, Error> {
+        // SAFETY: the values are integers, of which any are valid; kernels write what others read.
+        unsafe { self.stream.alloc(n.max(1)) }.map_err(self.error("cuMemAlloc"))
+    }
+
+    /// Memory with values of the host's.
+    pub(crate) fn upload<T: DeviceRepr>(&self, values: &[T]) -> Result<CudaSlice<T>, Error> {
+        let mut slice = self.allocate(values.len())?;
+        if !values.is_empty() {
+            self.stream.memcpy_htod(values, &mut slice).map_err(self.error("cuMemcpyHtoD"))?;
+        }
+        Ok(slice)
+    }
+
+    pub(crate) fn clear<T: DeviceRepr + ValidAsZeroBits>(
+        &self,
+        slice: &mut CudaSlice<T>,
+    ) -> Result<(), Error> {
+        self.stream.memset_zeros(slice).map_err(self.error("cuMemset"))
+    }
+
+    /// Free and total memory in bytes.
+    pub(crate) fn memory(&self) -> Result<(usize, usize), Error> {
+        self.context.mem_get_info().map_err(self.error("cuMemGetInfo"))
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn synchronize(&self) -> Result<(), Error> {
+        self.stream.synchronize().map_err(self.error("cuStreamSynchronize"))
+    }
+
+    /// Makes this device's context that of the thread, for calls of the driver that are made directly.
+    pub(crate) fn bind(&self) -> Result<(), Error> {
+        self.context.bind_to_thread().map_err(self.error("cuCtxSetCurrent"))
+    }
+
+    /// Pinned host memory.
+    pub(crate) fn pinned(&self, n_words: usize) -> Result<PinnedHostSlice<u64>, Error> {
+        const PORTABLE: u32 = 0;
+        // SAFETY: integers, of which any values are valid; whoever reads them has written them.
+        unsafe { self.context.alloc_pinned_with_flags(n_words, PORTABLE) }
+            .map_err(self.error("cuMemHostAlloc"))
+    }
+
+    /// Happens when the stream has done what was submitted so far.
+    pub(crate) fn event(&self) -> Result<CudaEvent, Error> {
+        self.stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(self.error("cuEventRecord"))
+    }
+}
+
+fn device_error(device: &str, call: &'static str, error: DriverError) -> Error {
+    Error::Device { device: device.to_owned(), call, problem: error.to_string() }
+}
+
+/// `n` threads in blocks of `block`.
+pub(crate) fn grid(n: usize, block: u32) -> LaunchConfig {
+    blocks(n.div_ceil(block as usize).max(1), block, 0)
+}
+
+/// So many blocks of `block` threads with `shared` bytes of dynamic shared memory.
+pub(crate) fn blocks(n: usize, block: u32, shared: usize) -> LaunchConfig {
+    LaunchConfig {
+        grid_dim: (u32::try_from(n).expect("fewer than 2^32 blocks"), 1, 1),
+        block_dim: (block, 1, 1),
+        shared_mem_bytes: u32::try_from(shared).expect("less than 4 GiB"),
+    }
+}
+
+/// Launches a kernel with arguments in its order.
+macro_rules! launch {
+    ($device:expr, $name:literal, $config:expr, $($argument:expr),+ $(,)?) => {{
+        let mut launch = $device.stream.launch_builder($device.kernel($name));
+        $(cudarc::driver::PushKernelArg::arg(&mut launch, $argument);)+
+        // SAFETY: the arguments are those of the kernel in `cuda/`, in number, order and type; each caller's comment
+        // on lengths tells why the kernel stays within them.
+        unsafe { launch.launch($config) }.map(|_| ()).map_err($device.error(concat!("cuLaunchKernel ", $name)))
+    }};
+}
+pub(crate) use launch;
+
+/// Phases of work on the stream, timed by events on it.
+pub(crate) struct Timeline<'a> {
+    device: &'a Device,
+    observer: &'a dyn Observer,
+    marks: Vec<(Phase, CudaEvent, CudaEvent)>,
+}
+
+impl<'a> Timeline<'a> {
+    pub(crate) fn new(device: &'a Device, observer: &'a dyn Observer) -> Self {
+        Timeline { device, observer, marks: vec![] }
+    }
+
+    /// Submits `work` as a phase.
+    pub(crate) fn phase<T>(
+        &mut self,
+        phase: Phase,
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let start = self.device.event()?;
+        let result = work()?;
+        self.marks.push((phase, start, self.device.event()?));
+        Ok(result)
+    }
+
+    /// Waits for all of it and tells the observer.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        for (phase, start, end) in self.marks {
+            let elapsed = start.elapsed_ms(&end).map_err(self.device.error("cuEventElapsedTime"))?;
+            self.observer.begin(phase);
+            self.observer.end(phase, Duration::from_secs_f64(f64::from(elapsed.max(0.0)) / 1e3));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! From host to device memory: axis `pin`.
+
+use cudarc::driver::{CudaEvent, CudaSlice, CudaViewMut, DevicePtrMut, PinnedHostSlice, result, sys};
+use cuzk_groth16::{Error, Pin};
+use rayon::prelude::*;
+
+use crate::device::Device;
+
+/// Words of a staging buffer: 16 MiB. Reasoned: a copy of a third of a millisecond, long beside a launch.
+const STAGE_WORDS: usize = 2 << 20;
+/// Words that a thread copies to a staging buffer at a time.
+const COPY_WORDS: usize = 1 << 17;
+
+/// Copies host memory to the device as axis `pin` says.
+pub(crate) struct Uploader {
+    pin: Pin,
+    /// With `staged`: two buffers that take turns, and when what was last in them has arrived.
+    stages: Vec<(PinnedHostSlice<u64>, Option<CudaEvent>)>,
+}
+
+impl Uploader {
+    pub(crate) fn new(device: &Device, pin: Pin) -> Result<Self, Error> {
+        let n_stages = if pin == Pin::Staged { 2 } else { 0 };
+        let stages =
+            (0..n_stages).map(|_| Ok((device.pinned(STAGE_WORDS)?, None))).collect::<Result<_, Error>>()?;
+        Ok(Uploader { pin, stages })
+    }
+
+    /// Copies `words` to the beginning of `to`. The words may be dropped afterwards; work that is submitted to the stream from
+    /// here on sees them on the device.
+    pub(crate) fn copy(
+        &mut self,
+        device: &Device,
+        to: &mut CudaViewMut<'_, u64>,
+        words: &[u64],
+    ) -> Result<(), Error> {
+        assert!(words.len() <= to.len(), "{} words to a place for {}", words.len(), to.len());
+        if words.is_empty() {
+            return Ok(());
+        }
+        match self.pin {
+            Pin::None => {
+                let mut to = to.slice_mut(..words.len());
+                // The driver has taken pageable memory over when it returns.
+                device.stream.memcpy_htod(words, &mut to).map_err(device.error("cuMemcpyHtoDAsync"))
+            }
+            Pin::Register => copy_registered(device, to, words),
+            Pin::Staged => self.copy_staged(device, to, words),
+        }
+    }
+
+    fn copy_staged(
+        &mut self,
+        device: &Device,
+        to: &mut CudaViewMut<'_, u64>,
+        words: &[u64],
+    ) -> Result<(), Error> {
+        for (index, piece) in words.chunks(STAGE_WORDS).enumerate() {
+            let (stage, arrived) = &mut self.stages[index % 2];
+            if let Some(event) = arrived.take() {
+                event.synchronize().map_err(device.error("cuEventSynchronize"))?;
+            }
+            let stage = &mut stage.as_mut_slice().map_err(device.error("cuEventSynchronize"))?[..piece.len()];
+            stage
+                .par_chunks_mut(COPY_WORDS)
+                .zip(piece.par_chunks(COPY_WORDS))
+                .for_each(|(stage, piece)| stage.copy_from_slice(piece));
+            let start = index * STAGE_WORDS;
+            let mut to = to.slice_mut(start..start + piece.len());
+            // SAFETY: the stage is neither written nor dropped before the event below has happened: `take` above and the
+            // `Drop` below wait for it; the destination is as long as the piece.
+            unsafe { copy_async(device, &mut to, stage) }?;
+            *arrived = Some(device.event()?);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Uploader {
+    fn drop(&mut self) {
+        for (_, arrived) in &mut self.stages {
+            if let Some(event) = arrived.take() {
+                // A copy that failed has ended, too.
+                let _ = event.synchronize();
+            }
+        }
+    }
+}
+
+/// Pins the words where they are for the time of the copy, which is waited for.
+fn copy_registered(device: &Device, to: &mut CudaViewMut<'_, u64>, words: &[u64]) -> Result<(), Error> {
+    let address = words.as_ptr().cast_mut().cast();
+    device.bind()?;
+    // SAFETY: the range is the borrowed slice's, which is only read, and is registered until the end of this function.
+    unsafe { sys::cuMemHostRegister_v2(address, size_of_val(words), 0) }
+        .result()
+        .map_err(device.error("cuMemHostRegister"))?;
+    // SAFETY: the slice outlives the copy, which is waited for.
+    let copied = unsafe { copy_async(device, to, words) }.and_then(|()| device.synchronize());
+    // SAFETY: registered above, and no copy from it is under way: it was waited for, or was never submitted.
+    let released = unsafe { sys::cuMemHostUnregister(address) }.result();
+    copied.and(released.map_err(device.error("cuMemHostUnregister")))
+}
+
+/// # Safety
+///
+/// `words` must stay as they are until the stream has done the copy, and `to` must be at least as long.
+unsafe fn copy_async(device: &Device, to: &mut CudaViewMut<'_, u64>, words: &[u64]) -> Result<(), Error> {
+    let (address, _guard) = to.device_ptr_mut(&device.stream);
+    // SAFETY: by the contract of this function.
+    unsafe { result::memcpy_htod_async(address, words, device.stream.cu_stream()) }
+        .map_err(device.error("cuMemcpyHtoDAsync"))
+}
+
+/// The points of a query: on the device, or in host memory and brought over in chunks.
+pub(crate) enum Points {
+    /// All of them.
+    Resident(CudaSlice<u64>),
+    /// Some at a time.
+    Streamed(Vec<u64>),
+}
