@@ -43,6 +43,9 @@ pub(crate) enum Command {
     Params(ParamsArguments),
     /// List the optimizations that can be chosen.
     Variants(VariantsArguments),
+    /// Prove one small statement again and again and compare the bytes: is this backend to be trusted? Generates test
+    /// parameters where they are missing.
+    Selftest(SelftestArguments),
 }
 
 /// What an input does not carry.
@@ -171,6 +174,9 @@ pub(crate) struct ProveArguments {
     /// line.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Write when each phase ran, on the host and on a device, as a file for Perfetto or Chrome's `about:tracing`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
     /// Put the SHA-256 of the witness, a, b, c, h and of each multi-scalar sum into the report.
     #[arg(long)]
     pub(crate) digests: bool,
@@ -493,6 +499,25 @@ pub(crate) struct VariantsArguments {
     pub(crate) json: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct SelftestArguments {
+    /// What computes the proofs.
+    #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
+    pub(crate) backend: BackendChoice,
+    /// The CUDA device to prove on, numbered from 0.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) device: usize,
+    /// How many proofs.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_least_one)]
+    pub(crate) repeat: usize,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress and no talk on stderr.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
 /// What computes a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BackendChoice {
@@ -612,6 +637,15 @@ fn read_beginning(path: &str) -> std::io::Result<String> {
 
 /// `GOLDEN_SEED` in hexadecimal, as clap wants its defaults.
 const GOLDEN_SEED_HEX: &str = "63757a6b20676f6c64656e207465737420706172616d6574657273206e6f2e31";
+
+/// A number above 0.
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(error.to_string()),
+    }
+}
 
 /// A size in bytes.
 fn size(text: &str) -> Result<usize, String> {

@@ -14,7 +14,7 @@ use crate::commands::test_parameters;
 use crate::environment::{ParameterDirectory, cache_directory};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::prover::{Prover, prover};
+use crate::prover::{DeviceChoice, Prover, prover};
 use crate::report::ParametersReport;
 use crate::synthesis::WitnessCheck;
 
@@ -53,7 +53,9 @@ impl<'a> Circuits<'a> {
             let file = Arc::new(Parameters::open(Path::new(&report.path))?);
             let check =
                 if self.arguments.check_witness { WitnessCheck::EveryConstraint } else { WitnessCheck::Skip };
-            let prover = prover(self.backend, self.arguments, file.clone(), self.tuning, check);
+            let device =
+                DeviceChoice { device: self.arguments.device, memory_bytes: self.arguments.device_memory };
+            let prover = prover(self.backend, device, file.clone(), self.tuning, check);
             self.by_name.insert(name.clone(), Circuit { report, prover, file });
         }
         Ok(self.by_name.get_mut(&name).expect("inserted above"))

@@ -17,6 +17,7 @@ mod progress;
 mod prover;
 mod report;
 mod synthesis;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -56,5 +57,6 @@ fn run() -> Result<(), Failure> {
         Command::Fixture(arguments) => commands::fixture::run(&arguments),
         Command::Params(arguments) => commands::params::run(&arguments),
         Command::Variants(arguments) => commands::variants::run(&arguments),
+        Command::Selftest(arguments) => commands::selftest::run(&arguments),
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
-use cuzk_groth16::{Digest, Observer, Phase, Step};
+use crate::trace::Trace;
+use cuzk_groth16::{Digest, Lane, Observer, Phase, Step};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Times in milliseconds by phase.
@@ -16,6 +17,7 @@ pub(crate) type PhaseTimes = BTreeMap<Phase, f64>;
 pub(crate) struct Progress {
     bar: ProgressBar,
     quiet: bool,
+    trace: Option<Trace>,
 }
 
 impl Progress {
@@ -26,7 +28,20 @@ impl Progress {
         }
         bar.set_style(ProgressStyle::with_template("{spinner} {msg} {elapsed}").expect("a valid template"));
         bar.enable_steady_tick(Duration::from_millis(120));
-        Progress { bar, quiet }
+        Progress { bar, quiet, trace: None }
+    }
+
+    /// Also keeps when each phase ran.
+    pub(crate) fn traced(self) -> Self {
+        // `Drop` forbids moving the fields.
+        let mut traced = self;
+        traced.trace = Some(Trace::new());
+        traced
+    }
+
+    /// What was kept.
+    pub(crate) fn trace(&self) -> Option<&Trace> {
+        self.trace.as_ref()
     }
 
     /// Says something that stays on the screen.
@@ -97,6 +112,14 @@ impl<'a> Recorder<'a> {
     pub(crate) fn finish(self) -> Recorded {
         self.recorded.into_inner().expect("no panic while held")
     }
+
+    fn took(&self, phase: Phase, lane: Lane, start: Instant, elapsed: Duration) {
+        if let Some(trace) = self.progress.trace() {
+            trace.add(&self.label, phase, lane, start, elapsed);
+        }
+        let mut recorded = self.recorded.lock().expect("no panic while held");
+        *recorded.phases.entry(phase).or_default() += milliseconds(elapsed);
+    }
 }
 
 impl Observer for Recorder<'_> {
@@ -105,10 +128,12 @@ impl Observer for Recorder<'_> {
     }
 
     fn end(&self, phase: Phase, elapsed: Duration) {
-        let mut recorded = self.recorded.lock().expect("no panic while held");
-        *recorded.phases.entry(phase).or_default() += milliseconds(elapsed);
+        self.took(phase, Lane::Host, Instant::now() - elapsed, elapsed);
     }
 
+    fn on_device(&self, phase: Phase, start: Instant, elapsed: Duration) {
+        self.took(phase, Lane::Device, start, elapsed);
+    }
     fn wants_digests(&self) -> bool {
         self.digests_wanted
     }

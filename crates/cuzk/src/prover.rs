@@ -10,7 +10,6 @@ use cuzk_filecoin::reference::ReferenceParameters;
 use cuzk_gpu::CudaBackend;
 use cuzk_groth16::{Backend, Blinding, Observer, Parameters, Proof, Session, Shape, Tuning};
 
-use crate::arguments::ProveArguments;
 use crate::failure::Failure;
 use crate::progress::{Recorder, milliseconds};
 use crate::synthesis::{Synthesizer, WitnessCheck};
@@ -29,17 +28,27 @@ pub(crate) trait Prover {
     ) -> Result<(Proof, f64), Failure>;
 }
 
+/// The CUDA device for where one is wanted.
+#[derive(Clone, Copy)]
+pub(crate) struct DeviceChoice {
+    pub(crate) device: usize,
+    pub(crate) memory_bytes: Option<usize>,
+}
+
 /// The prover of a backend's name.
 pub(crate) fn prover(
     backend: &str,
-    arguments: &ProveArguments,
+    device: DeviceChoice,
     file: Arc<Parameters>,
     tuning: Tuning,
     check: WitnessCheck,
 ) -> Box<dyn Prover> {
     let backend: Box<dyn Backend> = match backend {
         "reference" => return Box::new(ReferenceProver { file, loaded: None }),
-        "cuda" => Box::new(CudaBackend { device: arguments.device, memory_bytes: arguments.device_memory }),
+        "cuda" => {
+            let DeviceChoice { device, memory_bytes } = device;
+            Box::new(CudaBackend { device, memory_bytes })
+        }
         _ => Box::new(CpuBackend),
     };
     Box::new(BackendProver { backend, file, tuning, check, synthesizer: None, prepared: None })

@@ -46,10 +46,19 @@ fn a_proof_is_written_reported_and_verified() {
     let report = folder.path().join("report.json").display().to_string();
     let arguments =
         ["prove", &input, "--miner", "1000", "--test-params", "--check-witness", "--format", "base64"];
-    let output = run(&[&arguments[..], &["--report", &report, "--json"]].concat());
+    let trace = folder.path().join("trace.json").display().to_string();
+    let output = run(&[&arguments[..], &["--report", &report, "--trace", &trace, "--json"]].concat());
     assert_eq!(exit_code(&output), 0, "{}", stderr(&output));
     assert!(stderr(&output).contains("test parameters are insecure"));
-    assert_eq!(files(folder.path()), ["c1.json", "c1.proof", "report.json"]);
+    assert_eq!(files(folder.path()), ["c1.json", "c1.proof", "report.json", "trace.json"]);
+    let trace: serde_json::Value = serde_json::from_slice(&fs::read(&trace).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let event =
+        |name: &str| events.iter().find(|event| event["name"] == name).expect("an event of the phase");
+    let end = |event: &serde_json::Value| event["ts"].as_f64().unwrap() + event["dur"].as_f64().unwrap();
+    // The file has microseconds with their fractions.
+    assert!(end(event("decode")) <= event("verify")["ts"].as_f64().unwrap() + 1.0);
+    assert!(events.iter().any(|event| event["ph"] == "M" && event["args"]["name"] == "device"));
 
     let on_stdout: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let in_file: serde_json::Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
@@ -82,6 +91,25 @@ fn a_proof_is_written_reported_and_verified() {
         serde_json::from_slice::<serde_json::Value>(&fs::read(golden("valid/case.json")).unwrap()).unwrap()["expected"]
             ["proof"]["sha256"]
     );
+}
+
+#[test]
+fn a_selftest_compares_proofs() {
+    let output = run(&["selftest", "--backend", "cpu", "--repeat", "2", "--json"]);
+    assert_eq!(exit_code(&output), 0, "{}", stderr(&output));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["repetitions"], 2);
+    assert_eq!(report["prove_ms"].as_array().unwrap().len(), 2);
+    assert_eq!(report["faults"], serde_json::json!([]));
+    // Where there is a GPU, it is tested; where there is none, that is an error, and nothing is done instead.
+    let output = run(&["selftest", "--backend", "cuda", "--repeat", "1"]);
+    match exit_code(&output) {
+        0 => assert!(stdout(&output).starts_with("cuda (")),
+        _ => {
+            assert_eq!(exit_code(&output), 3, "{}", stderr(&output));
+            assert!(stderr(&output).starts_with("error[device_missing]: "), "{}", stderr(&output));
+        }
+    }
 }
 
 #[test]

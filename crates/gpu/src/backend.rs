@@ -295,7 +295,7 @@ impl CudaSession {
         let (a_columns, b_columns) = (&self.a_columns, &self.b_columns);
         let device = &*device;
         let mut on_device = || {
-            let mut timeline = Timeline::new(device, observer);
+            let mut timeline = Timeline::new(device, observer)?;
             evaluate(device, &mut timeline, uploader, template, transforms, shape, w, abc, &work)?;
             report(device, observer, shape, w, abc)?;
             timeline.phase(Phase::Ntt, || transforms.quotient(device, abc, tuning.ntt))?;

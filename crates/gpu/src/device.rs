@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{
@@ -251,12 +251,17 @@ pub(crate) use launch;
 pub(crate) struct Timeline<'a> {
     device: &'a Device,
     observer: &'a dyn Observer,
+    /// One moment on both clocks.
+    start: (Instant, CudaEvent),
     marks: Vec<(Phase, CudaEvent, CudaEvent)>,
 }
 
 impl<'a> Timeline<'a> {
-    pub(crate) fn new(device: &'a Device, observer: &'a dyn Observer) -> Self {
-        Timeline { device, observer, marks: vec![] }
+    /// With the stream at rest.
+    pub(crate) fn new(device: &'a Device, observer: &'a dyn Observer) -> Result<Self, Error> {
+        let event = device.event()?;
+        event.synchronize().map_err(device.error("cuEventSynchronize"))?;
+        Ok(Timeline { device, observer, start: (Instant::now(), event), marks: vec![] })
     }
 
     /// Submits `work` as a phase.
@@ -273,10 +278,14 @@ impl<'a> Timeline<'a> {
 
     /// Waits for all of it and tells the observer.
     pub(crate) fn finish(self) -> Result<(), Error> {
-        for (phase, start, end) in self.marks {
-            let elapsed = start.elapsed_ms(&end).map_err(self.device.error("cuEventElapsedTime"))?;
-            self.observer.begin(phase);
-            self.observer.end(phase, Duration::from_secs_f64(f64::from(elapsed.max(0.0)) / 1e3));
+        let (host_start, device_start) = self.start;
+        let between = |start: &CudaEvent, end: &CudaEvent| {
+            let elapsed_ms = start.elapsed_ms(end).map_err(self.device.error("cuEventElapsedTime"))?;
+            Ok::<_, Error>(Duration::from_secs_f64(f64::from(elapsed_ms.max(0.0)) / 1e3))
+        };
+        for (phase, start, end) in &self.marks {
+            let begun = host_start + between(&device_start, start)?;
+            self.observer.on_device(*phase, begun, between(start, end)?);
         }
         Ok(())
     }

@@ -37,7 +37,7 @@ pub use digest::{Digest, digest_g1, digest_g2, digest_scalars};
 pub use domain::Domain;
 pub use error::Error;
 pub use generate::{FixedBase, GenerateError, Generated, Trapdoor, encode_g1, encode_g2, generate};
-pub use observe::{Observer, Phase, Silent, Step, timed};
+pub use observe::{Lane, Observer, Phase, Silent, Step, timed};
 pub use parameters::{Parameters, Query, Source, VerifyingKey};
 pub use proof::Proof;
 pub use quotient::Transforms;

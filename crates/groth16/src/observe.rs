@@ -104,6 +104,15 @@ names! {
     }
 }
 
+/// What a phase ran on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// Threads of this program.
+    Host,
+    /// A device.
+    Device,
+}
+
 /// Hears of phases and, on request, of digests of intermediate values. Methods may be called from any thread.
 pub trait Observer: Sync {
     /// `phase` has begun.
@@ -111,6 +120,14 @@ pub trait Observer: Sync {
 
     /// `phase` has ended; it may come several times and its times add up.
     fn end(&self, phase: Phase, elapsed: Duration);
+
+    /// `phase` ran on a device from `start` on, as the device's own clock has it. Told afterwards, instead of its beginning and
+    /// end.
+    fn on_device(&self, phase: Phase, start: Instant, elapsed: Duration) {
+        let _ = start;
+        self.begin(phase);
+        self.end(phase, elapsed);
+    }
 
     /// Whether digests are to be computed; they cost a second or so at 2²² rows.
     fn wants_digests(&self) -> bool;

@@ -5,6 +5,7 @@ pub(crate) mod fixture;
 pub(crate) mod inspect;
 pub(crate) mod params;
 pub(crate) mod prove;
+pub(crate) mod selftest;
 pub(crate) mod synth;
 pub(crate) mod variants;
 pub(crate) mod verify;

@@ -44,6 +44,9 @@ pub(crate) fn run(arguments: &ProveArguments) -> Result<(), Failure> {
             worst = Some(job.after(worst, failure, &input));
         }
     }
+    if let (Some(path), Some(trace)) = (&arguments.trace, job.progress.trace()) {
+        output::write(path, trace.to_json().as_bytes())?;
+    }
     worst.map_or(Ok(()), Err)
 }
 
@@ -101,7 +104,10 @@ impl<'a> Job<'a> {
             arguments,
             backend,
             tuning,
-            progress: Progress::new(arguments.quiet),
+            progress: match arguments.trace {
+                Some(_) => Progress::new(arguments.quiet).traced(),
+                None => Progress::new(arguments.quiet),
+            },
             many,
             written: RefCell::default(),
         })
@@ -337,7 +343,7 @@ struct ProvedPartition {
 }
 
 /// The backend that was asked for, or the fastest that there is; a GPU that was asked for and is not there is an error.
-fn choose_backend(choice: BackendChoice, device: usize) -> Result<BackendReport, Failure> {
+pub(crate) fn choose_backend(choice: BackendChoice, device: usize) -> Result<BackendReport, Failure> {
     const ASKED: &str = "asked for with --backend";
     let gpu = || {
         let devices = cuzk_gpu::devices()?;
