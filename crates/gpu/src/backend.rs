@@ -275,6 +275,12 @@ impl Session for CudaSession {
 impl CudaSession {
     /// The template stays on the device until another one comes.
     fn load_template(&mut self, template: &Arc<Template>) -> Result<(), Error> {
+        let counts = (template.n_rows(), template.n_inputs(), template.n_aux());
+        assert_eq!(
+            counts,
+            (self.shape.n_rows, self.shape.n_inputs, self.shape.n_aux),
+            "a template of another circuit"
+        );
         if !self.template.as_ref().is_some_and(|loaded| loaded.is_of(template)) {
             self.template = None;
             self.template = Some(DeviceTemplate::new(&self.device, template)?);

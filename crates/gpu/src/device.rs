@@ -38,14 +38,15 @@ pub struct DeviceReport {
 pub fn devices() -> Result<Vec<DeviceReport>, Error> {
     let missing = |reason: String| Error::DeviceMissing { reason };
     if !has_kernels() {
-        let reason = "this program was built without nvcc and has no kernels; build it again with nvcc on the path, or \
-                      with CUDA_HOME or CUZK_NVCC set";
+        let reason = "this program was built without nvcc and has no kernels; build it again with CUZK_NVCC set to the \
+                      path of nvcc";
         return Err(missing(reason.to_owned()));
     }
     // SAFETY: asks the loader for the driver's library and runs its initializers, as any use of it does.
     if !unsafe { sys::is_culib_present() } {
         return Err(missing("no CUDA driver: libcuda.so.1 is not in the loader's path".to_owned()));
     }
+    check_driver().map_err(missing)?;
     let count =
         CudaContext::device_count().map_err(|error| missing(format!("the CUDA driver says: {error}")))?;
     if count == 0 {
@@ -66,6 +67,29 @@ pub fn devices() -> Result<Vec<DeviceReport>, Error> {
             })
         })
         .collect()
+}
+
+/// The oldest driver with all functions that are called: that of CUDA 12.8, as 1000·major + 10·minor.
+const OLDEST_DRIVER: i32 = 12_080;
+
+fn check_driver() -> Result<(), String> {
+    let mut version = 0;
+    // SAFETY: writes one integer; every driver has the function.
+    let asked = unsafe { sys::cuDriverGetVersion(&mut version) }.result();
+    match asked {
+        Err(error) => Err(format!("the CUDA driver does not tell its version: {error}")),
+        Ok(()) if version < OLDEST_DRIVER => Err(format!(
+            "the CUDA driver is that of CUDA {}.{}; 12.8 or newer is needed",
+            version / 1000,
+            version % 1000 / 10
+        )),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Whether the kernels load on a device.
+pub fn check(index: usize) -> Result<(), Error> {
+    Device::open(index).map(|_| ())
 }
 
 /// A device with its one stream and all kernels.

@@ -43,4 +43,4 @@ mod r1cs;
 mod upload;
 
 pub use backend::CudaBackend;
-pub use device::{DeviceReport, devices, has_kernels};
+pub use device::{DeviceReport, check, devices, has_kernels};

@@ -167,6 +167,20 @@ pub(crate) fn best_windows<P: DeviceCurve>(n: usize) -> Windows {
     (2..=MAX_WINDOW_BITS).map(Windows::new).min_by_key(cost).expect("not empty")
 }
 
+/// The fewest terms that have the same windows as `n` terms: more terms never have narrower ones.
+fn fewest_with<P: DeviceCurve>(windows: &Windows, n: usize) -> usize {
+    let (mut fewer, mut fewest) = (0, n);
+    while fewer < fewest {
+        let middle = fewer + (fewest - fewer) / 2;
+        if best_windows::<P>(middle).bits == windows.bits {
+            fewest = middle;
+        } else {
+            fewer = middle + 1;
+        }
+    }
+    fewest
+}
+
 fn n_buckets(windows: &Windows) -> usize {
     (windows.n as usize) << (windows.bits - 1)
 }
@@ -230,7 +244,7 @@ pub(crate) struct Memory {
 }
 
 /// How much of everything a sum can need.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Capacity {
     terms: usize,
     bins: usize,
@@ -245,29 +259,43 @@ pub(crate) struct Capacity {
 impl Capacity {
     /// For sums of up to `n` terms over a curve, with the windows of `like` terms where that is given.
     pub(crate) fn for_terms<P: DeviceCurve>(device: &Device, n: usize, like: Option<usize>) -> Self {
+        Self::for_threads::<P>(part_threads(device), n, like)
+    }
+
+    fn for_threads<P: DeviceCurve>(threads: usize, n: usize, like: Option<usize>) -> Self {
+        if let Some(like) = like {
+            return Self::of::<P>(threads, n, &best_windows::<P>(like));
+        }
+        // Fewer terms have narrower windows, of which there are more: each width counts with the most terms that have it.
         let mut capacity = Capacity::default();
-        // Fewer terms have narrower windows, of which there are more.
-        for n in std::iter::successors(Some(n), |n| (*n > 0).then_some(n / 2)) {
-            let windows = best_windows::<P>(like.unwrap_or(n));
-            let (buckets, entries) = (n_buckets(&windows), n * windows.n as usize);
-            let runs = buckets + N_ONES_RUNS as usize;
-            let sum_words = 4 * P::FIELD_WORDS;
-            // What `max_part_length` leaves of n references: of n ones and sorted ones, it divides the larger number by the
-            // threads, unless that is too much.
-            let spread = (2 * part_threads(device)).max((entries + n) / MAX_PART_LENGTH as usize);
-            capacity = capacity.max(Capacity {
-                terms: n,
-                bins: (windows.n as usize) << windows.bins(n).high_bits,
-                entries,
-                buckets,
-                parts: runs + spread,
-                bucket_words: runs * sum_words,
-                // A long run has at most one part that is not full.
-                partial_words: 2 * spread * sum_words,
-                weighed_words: buckets / weigh_factor(buckets) * sum_words,
-            });
+        let mut most = Some(n);
+        while let Some(n) = most {
+            let windows = best_windows::<P>(n);
+            capacity = capacity.max(Self::of::<P>(threads, n, &windows));
+            most = fewest_with::<P>(&windows, n).checked_sub(1);
         }
         capacity
+    }
+
+    /// For up to `n` terms with these windows.
+    fn of<P: DeviceCurve>(threads: usize, n: usize, windows: &Windows) -> Self {
+        let (buckets, entries) = (n_buckets(windows), n * windows.n as usize);
+        let runs = buckets + N_ONES_RUNS as usize;
+        let sum_words = 4 * P::FIELD_WORDS;
+        // What `max_part_length` leaves of n references: of n ones and sorted ones, it divides the larger number by the threads,
+        // unless that is too much.
+        let spread = (2 * threads).max((entries + n) / MAX_PART_LENGTH as usize);
+        Capacity {
+            terms: n,
+            bins: (windows.n as usize) << windows.bins(n).high_bits,
+            entries,
+            buckets,
+            parts: runs + spread,
+            bucket_words: runs * sum_words,
+            // A long run has at most one part that is not full.
+            partial_words: 2 * spread * sum_words,
+            weighed_words: buckets / weigh_factor(buckets) * sum_words,
+        }
     }
 
     pub(crate) fn max(self, other: Self) -> Self {
@@ -330,7 +358,11 @@ fn part_threads(device: &Device) -> usize {
 
 /// Short enough that all threads have a part, but long enough that buckets of ordinary size are one.
 fn max_part_length(device: &Device, n_references: usize, n_buckets: usize) -> u32 {
-    let length = (n_references / part_threads(device)).max(4 * n_references / n_buckets).next_power_of_two();
+    max_part_length_of(part_threads(device), n_references, n_buckets)
+}
+
+fn max_part_length_of(threads: usize, n_references: usize, n_buckets: usize) -> u32 {
+    let length = (n_references / threads).max(4 * n_references / n_buckets).next_power_of_two();
     length.clamp(MIN_PART_LENGTH as usize, MAX_PART_LENGTH as usize) as u32
 }
 
@@ -573,5 +605,56 @@ impl<P: DeviceCurve> Sums<P> {
         };
         let windows = windows.chunks_exact(self.log2_n as usize + 1).rev();
         windows.fold(P::identity(), |sum, sums| double(sum, bits) + window(sums)) + ones
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever part of n terms is neither 0 nor 1, the memory for n has room for its sum.
+    fn has_room_for_any_rest<P: DeviceCurve>() {
+        const THREADS: usize = 132 * SUM_THREADS;
+        let rooms =
+            [0, 1, 7, 511, 1023, 16_383, (1 << 18) - 1, 1 << 20, (1 << 22) - 1, (1 << 24) - 1, (1 << 27) - 1];
+        for n in rooms {
+            let room = Capacity::for_threads::<P>(THREADS, n, None);
+            // All widths with the fewest and the most terms that have them, and powers of two.
+            let mut rests: Vec<usize> = (0..28).map(|log2| n.min(1 << log2)).collect();
+            let mut most = Some(n);
+            while let Some(rest) = most {
+                let fewest = fewest_with::<P>(&best_windows::<P>(rest), rest);
+                rests.extend([rest, fewest]);
+                most = fewest.checked_sub(1);
+            }
+            for n_rest in rests {
+                let windows = best_windows::<P>(n_rest);
+                let needed = Capacity::of::<P>(THREADS, n_rest, &windows);
+                assert_eq!(room.max(needed), room, "{n_rest} of {n} terms");
+                for n_ones in [0, n - n_rest] {
+                    let (buckets, sorted) = (n_buckets(&windows), n_rest * windows.n as usize);
+                    let length = max_part_length_of(THREADS, sorted.max(n_ones), buckets) as usize;
+                    let parts = buckets + N_ONES_RUNS as usize + (sorted + n_ones) / length;
+                    assert!(parts <= room.parts, "{parts} parts for {n_rest} and {n_ones} of {n} terms");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn g1_has_room_for_any_rest() {
+        has_room_for_any_rest::<G1Projective>();
+    }
+
+    #[test]
+    fn g2_has_room_for_any_rest() {
+        has_room_for_any_rest::<G2Projective>();
+    }
+
+    #[test]
+    fn more_terms_never_have_narrower_windows() {
+        let counts = (0..1 << 12).chain((0..500).map(|i| (1.03f64.powi(i) * f64::from(1 << 12)) as usize));
+        let bits: Vec<u32> = counts.map(|n| best_windows::<G1Projective>(n).bits).collect();
+        assert!(bits.is_sorted());
     }
 }

@@ -101,6 +101,7 @@ impl DeviceTemplate {
         w: &mut CudaSlice<u64>,
         witness: &PackedWitness,
     ) -> Result<(), Error> {
+        witness.check_shape(&self.template).expect("witness of another circuit");
         uploader.copy(device, &mut w.slice_mut(..), words_of(&witness.inputs))?;
         uploader.copy(device, &mut self.bits.slice_mut(..), witness.bits.words())?;
         uploader.copy(device, &mut self.scalars.slice_mut(..), words_of(&witness.scalars))
@@ -187,8 +188,8 @@ impl DeviceTemplate {
             block_dim: (BLOCK, 1, 1),
             shared_mem_bytes: 0,
         };
-        // A template's rows refer to its own variables only, whose number the session's w was made for; instances·n_rows
-        // rows from first_row on are at most n.
+        // A template's rows refer to its own variables only, whose number w was made for, as was that of the rows: the session
+        // compares both when it loads a template.
         launch!(
             device,
             "cuzk_evaluate",

@@ -44,10 +44,11 @@ pub(crate) fn run(arguments: &ProveArguments) -> Result<(), Failure> {
             worst = Some(job.after(worst, failure, &input));
         }
     }
-    if let (Some(path), Some(trace)) = (&arguments.trace, job.progress.trace()) {
-        output::write(path, trace.to_json().as_bytes())?;
-    }
-    worst.map_or(Ok(()), Err)
+    let traced = match (&arguments.trace, job.progress.trace()) {
+        (Some(path), Some(trace)) => output::write(path, trace.to_json().as_bytes()),
+        _ => Ok(()),
+    };
+    worst.map_or(traced, Err)
 }
 
 /// The inputs of the command line, then those of stdin's lines as they come.
@@ -353,7 +354,7 @@ pub(crate) fn choose_backend(choice: BackendChoice, device: usize) -> Result<Bac
         })
     };
     let (name, why) = match choice {
-        BackendChoice::Auto => match gpu() {
+        BackendChoice::Auto => match gpu().and_then(|found| cuzk_gpu::check(device).map(|()| found)) {
             Ok(device) => ("cuda", format!("auto: {device}")),
             Err(reason) => ("cpu", format!("auto: {reason}")),
         },
