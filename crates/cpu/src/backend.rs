@@ -2,9 +2,9 @@
 
 use blstrs::{G1Affine, G2Affine, Scalar as Fr};
 use cuzk_groth16::{
-    BG2Cpu, Backend, Blinding, Error, MsmResults, Observer, Parameters, Phase, Proof, Query, Session, Shape,
-    Step, Tuning, VerifyingKey, WindowChoice, Work, assemble, digest_g1, digest_g2, digest_scalars, quotient,
-    timed,
+    BG2Cpu, Backend, Blinding, Columns, Error, MsmResults, Observer, Parameters, Phase, Proof, Query,
+    Session, Shape, Step, Tuning, VerifyingKey, WindowChoice, Work, assemble, digest_g1, digest_g2,
+    digest_scalars, quotient, timed,
 };
 use cuzk_r1cs::evaluate_packed;
 
@@ -61,24 +61,6 @@ struct CpuSession {
     b_g2: Bases<G2Affine>,
     columns: Columns,
     transforms: CpuTransforms,
-}
-
-/// For each point of the A and B queries, its variable's position in w = (inputs, aux).
-struct Columns {
-    a: Vec<u32>,
-    b: Vec<u32>,
-}
-
-impl Columns {
-    fn of(shape: &Shape) -> Self {
-        let column = |position: usize| u32::try_from(position).expect("a query has at most 2^32 points");
-        let aux = |index| column(shape.n_inputs + index);
-        let densities = &shape.densities;
-        Columns {
-            a: (0..shape.n_inputs).map(column).chain(densities.a_aux.ones().map(aux)).collect(),
-            b: densities.b_inputs.ones().map(column).chain(densities.b_aux.ones().map(aux)).collect(),
-        }
-    }
 }
 
 impl Session for CpuSession {

@@ -9,8 +9,9 @@ use cudarc::driver::CudaSlice;
 use cuzk_cpu::Arithmetic;
 use cuzk_cpu::msm::{Bases, Terms};
 use cuzk_groth16::{
-    BG2Cuda, Backend, Blinding, Error, MsmResults, Observer, Parameters, Phase, Proof, Query, Session, Shape,
-    Step, Tuning, VerifyingKey, WindowChoice, Work, assemble, digest_g1, digest_g2, digest_scalars, timed,
+    BG2Cuda, Backend, Blinding, Columns, Error, MsmResults, Observer, Parameters, Phase, Proof, Query,
+    Session, Shape, Step, Tuning, VerifyingKey, WindowChoice, Work, assemble, digest_g1, digest_g2,
+    digest_scalars, timed,
 };
 use cuzk_r1cs::Template;
 use ff::Field;
@@ -233,24 +234,6 @@ struct CudaSession {
     uploader: Uploader,
     template: Option<DeviceTemplate>,
     device: Device,
-}
-
-/// For each point of the A and B queries, its variable's position in w = (inputs, aux).
-struct Columns {
-    a: Vec<u32>,
-    b: Vec<u32>,
-}
-
-impl Columns {
-    fn of(shape: &Shape) -> Self {
-        let column = |position: usize| u32::try_from(position).expect("fewer than 2^32 variables");
-        let aux = |index| column(shape.n_inputs + index);
-        let densities = &shape.densities;
-        Columns {
-            a: (0..shape.n_inputs).map(column).chain(densities.a_aux.ones().map(aux)).collect(),
-            b: densities.b_inputs.ones().map(column).chain(densities.b_aux.ones().map(aux)).collect(),
-        }
-    }
 }
 
 impl Session for CudaSession {

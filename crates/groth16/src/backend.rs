@@ -93,6 +93,28 @@ impl Shape {
     }
 }
 
+/// For each point of the A and B queries, its variable's position in w = (inputs, aux).
+#[derive(Clone, Debug)]
+pub struct Columns {
+    /// Of the A query.
+    pub a: Vec<u32>,
+    /// Of the B query, in G1 and in G2.
+    pub b: Vec<u32>,
+}
+
+impl Columns {
+    /// From the densities: every input and the dense aux variables for A, the dense ones of both for B.
+    pub fn of(shape: &Shape) -> Self {
+        let column = |position: usize| u32::try_from(position).expect("a query has at most 2^32 points");
+        let aux = |index| column(shape.n_inputs + index);
+        let densities = &shape.densities;
+        Columns {
+            a: (0..shape.n_inputs).map(column).chain(densities.a_aux.ones().map(aux)).collect(),
+            b: densities.b_inputs.ones().map(column).chain(densities.b_aux.ones().map(aux)).collect(),
+        }
+    }
+}
+
 /// The witness of one partition, as a session takes it.
 #[derive(Clone, Debug)]
 pub enum Work {

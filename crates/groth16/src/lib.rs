@@ -31,7 +31,7 @@ mod randomness;
 mod tuning;
 
 pub use assemble::{MsmResults, assemble};
-pub use backend::{Backend, Session, Shape, Work};
+pub use backend::{Backend, Columns, Session, Shape, Work};
 pub use blstrs::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar as Fr};
 pub use digest::{Digest, digest_g1, digest_g2, digest_scalars};
 pub use domain::Domain;
