@@ -1,6 +1,6 @@
 //! Compiles the kernels in `cuda/` with nvcc, where there is one, into fat binaries that the crate embeds.
 //!
-//! nvcc is `$CUZK_NVCC`, else `$CUDA_HOME/bin/nvcc`, else the first on the path. Without one the crate has no kernels and says so when a
+//! nvcc is `$CUZK_NVCC`, else `$CUDA_HOME/bin/nvcc`, else the first on the path (a change of which alone builds nothing again). Without one the crate has no kernels and says so when a
 //! GPU is asked for; `CUZK_REQUIRE_NVCC=1` makes that an error of the build. `CUZK_CUDA_ARCHS=90` (a list with commas)
 //! shortens developers' builds. What ptxas says of each kernel's registers and stack is kept in `resources.txt`, which
 //! tests/resources.rs reads; it is empty without kernels.
@@ -36,23 +36,34 @@ fn main() {
             "None".to_owned()
         }
     };
-    let code = format!("pub(crate) const KERNELS: Option<[(&str, &[u8]); {}]> = {kernels};\n", KERNELS.len());
+    let code = format!(
+        "pub(crate) const KERNELS: Option<[(&str, &[u8]); {}]> = {kernels};\npub(crate) const ARCHITECTURES: &[u32] = &[{}];\n",
+        KERNELS.len(),
+        architectures()
+    );
     fs::write(out.join("kernels.rs"), code).expect("OUT_DIR can be written");
 }
 
 fn nvcc() -> Option<PathBuf> {
-    if let Some(path) = env::var_os("CUZK_NVCC") {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(path) = set("CUZK_NVCC") {
         return Some(path.into());
     }
-    let at_home = env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin/nvcc"));
+    let at_home = set("CUDA_HOME").map(|home| Path::new(&home).join("bin/nvcc"));
     let on_path =
         env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join("nvcc")).collect::<Vec<_>>();
     at_home.into_iter().chain(on_path).find(|path| path.is_file())
 }
 
+/// Compute capabilities, with commas: 90 for 9.0.
+fn architectures() -> String {
+    let wanted = env::var("CUZK_CUDA_ARCHS").ok().filter(|wanted| !wanted.is_empty());
+    wanted.unwrap_or_else(|| ARCHITECTURES.to_owned())
+}
+
 /// The expression with all binaries; writes the resources.
 fn compile(nvcc: &Path, sources: &Path, out: &Path) -> String {
-    let architectures = env::var("CUZK_CUDA_ARCHS").unwrap_or_else(|_| ARCHITECTURES.to_owned());
+    let architectures = architectures();
     let architectures: Vec<&str> = architectures.split(',').map(str::trim).collect();
     let newest = architectures.last().expect("a split has a part");
     let mut flags: Vec<String> = architectures

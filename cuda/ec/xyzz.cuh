@@ -18,6 +18,7 @@ template <class F>
 struct Affine {
     F x, y;
 
+    static CUZK_FN Affine infinity() { return {F::zero(), F::zero()}; }
     CUZK_FN bool is_infinity() const { return x.is_zero() && y.is_zero(); }
 };
 

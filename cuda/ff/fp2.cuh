@@ -4,9 +4,11 @@
 // |-----------|-------|
 // | a·b | 3 products, 5 additions |
 // | a²  | 2 products, 3 additions |
+// | 1/a | 1 inverse, 2 products, 2 squares |
 #pragma once
 
 #include "fp.cuh"
+#include "inverse.cuh"
 
 namespace cuzk {
 
@@ -34,5 +36,11 @@ struct Fp2 {
 
     CUZK_FN Fp2 squared() const { return {(c0 + c1) * (c0 - c1), (c0 * c1).doubled()}; }
 };
+
+// With 1/0 = 0.
+CUZK_FN Fp2 inverse_of(const Fp2 &a) {
+    const Fp inverse_norm = inverse_of(a.c0.squared() + a.c1.squared());
+    return {a.c0 * inverse_norm, -(a.c1 * inverse_norm)};
+}
 
 }  // namespace cuzk

@@ -106,7 +106,8 @@ extern "C" {
     }                                                                                                            \
     void cuzk_host_##NAME##_difference_of_products(F *out, const F *a, const F *b, const F *c, const F *d) {     \
         *out = F::difference_of_products(*a, *b, *c, *d);                                                        \
-    }
+    }                                                                                                            \
+    void cuzk_host_##NAME##_inverse(F *value) { *value = inverse_of(*value); }
 CUZK_FIELD(fp, Fp)
 CUZK_FIELD(fp2, Fp2)
 CUZK_FIELD(fr, Fr)
@@ -131,6 +132,14 @@ CUZK_MONTGOMERY(fr, Fr)
     void cuzk_host_##NAME##_msm(Xyzz<F> *out, Xyzz<F> *buckets, const Affine<F> *bases,                          \
                                 const Fr *scalars, uint32_t n, const Windows *windows) {                         \
         *out = msm(buckets, bases, scalars, n, *windows);                                                        \
+    }                                                                                                            \
+    void cuzk_host_##NAME##_add_groups(Affine<F> *out, Affine<F> *sums, F *products, const Affine<F> *bases,     \
+                                       const uint32_t *references, uint32_t n_groups, uint32_t levels,           \
+                                       uint32_t n_threads) {                                                     \
+        for (uint32_t thread = 0; thread < n_threads && thread < n_groups; thread++) {                           \
+            const GroupMemory<F> memory = {sums + thread, products + thread, n_threads};                         \
+            Groups<F>{bases, references, memory, levels, thread, n_threads, n_groups}.add(out);                  \
+        }                                                                                                        \
     }
 CUZK_CURVE(g1, Fp)
 CUZK_CURVE(g2, Fp2)

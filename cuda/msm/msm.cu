@@ -2,8 +2,9 @@
 //
 // A term is a scalar and the number of its base. Terms whose scalar is 0 are dropped, those whose scalar is 1 go to a list
 // of their own, and the rest is sorted by (window, |digit|), first into bins by the window and the high bits of |digit|,
-// then, a bin to a block, by the low bits. The points of each bucket are summed by one thread, long runs by several, the
-// longest runs first. Order within a bucket depends on timing; sums do not.
+// then, a bin to a block, by the low bits. That much is a plan, which serves every query whose bases have these scalars. The
+// points of each bucket are summed by one thread, long runs by several, the longest runs first; or first by groups of
+// 2^levels neighbours, and then the sums of groups. Order within a bucket depends on timing; sums do not.
 #include "msm.cuh"
 
 #include "../kernel.cuh"
@@ -27,6 +28,14 @@ struct Bins {
 };
 static_assert(sizeof(Bins) == 8, "as crates/gpu/src/layout.rs has it");
 
+// Buckets and ones begin at multiples of 2^levels and are filled up to one with NO_POINT, so that groups are of one bucket.
+struct Alignment {
+    uint32_t levels;
+    CUZK_FN uint32_t up(uint32_t place) const { return groups(place) << levels; }
+    CUZK_FN uint32_t groups(uint32_t n) const { return (n + (1u << levels) - 1) >> levels; }
+};
+static_assert(sizeof(Alignment) == 4, "as crates/gpu/src/msm.rs has it");
+
 // A run of references to points, and where their sum goes: a bucket, or with PARTIAL set a place among the partial sums.
 struct Part {
     uint32_t start, length, destination;
@@ -38,10 +47,11 @@ struct LongRun {
     uint32_t first, n, destination;
 };
 
-// Counters of a sum, all zero at first.
+// Counters of a plan, all zero at first. `references` is that of places among them, NO_POINT included.
 struct Counts {
-    uint32_t ones, rest, parts, partial_sums, long_runs;
+    uint32_t ones, rest, parts, partial_sums, long_runs, references;
 };
+static_assert(sizeof(Part) == 12 && sizeof(LongRun) == 12 && sizeof(Counts) == 24, "as crates/gpu/src/msm.rs has it");
 
 __device__ __forceinline__ uint32_t reserve(uint32_t *counter, bool wanted) {
     const uint32_t mask = __ballot_sync(~0u, wanted);
@@ -61,7 +71,7 @@ __device__ __forceinline__ void load(F &out, const F *in) {
     for (uint32_t i = 0; i < sizeof(F) / 16; i++) to[i] = __ldg(from + i);
 }
 
-// bucket_sums[…] or partial_sums[…] = Σ of a part's points.
+// bucket_sums[…] or partial_sums[…] = Σ of a part's points; without `order`, those are the points' own numbers.
 template <class F>
 __device__ void sum_part(Xyzz<F> *bucket_sums, Xyzz<F> *partial_sums, const Affine<F> *bases,
                          const uint32_t *order, const Part *parts, const Counts *counts) {
@@ -70,7 +80,7 @@ __device__ void sum_part(Xyzz<F> *bucket_sums, Xyzz<F> *partial_sums, const Affi
     const uint32_t end = i + parts[thread_index()].length;
     Xyzz<F> sum = Xyzz<F>::infinity();
     for (; i != end; i++) {
-        const uint32_t reference = order[i];
+        const uint32_t reference = order ? order[i] : i;
         Affine<F> point;
         load(point, bases + (reference & ~NEGATE));
         point.y = point.y.negated_if(reference & NEGATE);
@@ -80,6 +90,12 @@ __device__ void sum_part(Xyzz<F> *bucket_sums, Xyzz<F> *partial_sums, const Affi
     const uint32_t destination = parts[thread_index()].destination;
     Xyzz<F> *out = destination & PARTIAL ? partial_sums : bucket_sums;
     out[destination & ~PARTIAL] = sum;
+}
+
+// The equal shares, none above `most`, in which n ≥ 1 are taken.
+__device__ __forceinline__ uint32_t even_share(uint32_t n, uint32_t most) {
+    const uint32_t n_shares = (n + most - 1) / most;
+    return (n + n_shares - 1) / n_shares;
 }
 
 // The sum of points[place(i)] for i below n by a block of THREADS = 2^k: one a thread, or several, then a tree. All additions
@@ -212,25 +228,29 @@ __global__ void __launch_bounds__(BLOCK)
     }
 }
 
-// From counts to starts, after the ones: `bin_starts` has n_bins + 1 entries, `cursors` is a copy. One block.
+// From counts to starts: `bin_starts` has n_bins + 1 entries, `cursors` is a copy. The ones are filled up. One block.
 __global__ void __launch_bounds__(SCAN_BLOCK)
-    cuzk_msm_scan_bins(uint32_t *bin_starts, uint32_t *cursors, const uint32_t *bin_counts, const Counts *counts,
-                       uint32_t n_bins) {
+    cuzk_msm_scan_bins(uint32_t *bin_starts, uint32_t *cursors, uint32_t *order, Counts *counts,
+                       const uint32_t *bin_counts, uint32_t n_bins, Alignment alignment) {
     extern __shared__ uint32_t starts[];
     for (uint32_t bin = threadIdx.x; bin < n_bins; bin += SCAN_BLOCK) starts[bin] = bin_counts[bin];
     __syncthreads();
     const uint32_t total = exclusive_scan<SCAN_BLOCK>(starts, n_bins);
     for (uint32_t bin = threadIdx.x; bin < n_bins; bin += SCAN_BLOCK) {
-        bin_starts[bin] = cursors[bin] = counts->ones + starts[bin];
+        bin_starts[bin] = cursors[bin] = starts[bin];
     }
-    if (threadIdx.x == 0) bin_starts[n_bins] = counts->ones + total;
+    if (threadIdx.x == 0) {
+        bin_starts[n_bins] = total;
+        for (uint32_t place = counts->ones; place < alignment.up(counts->ones); place++) order[place] = NO_POINT;
+        counts->references = alignment.up(counts->ones);
+    }
 }
 
 // Puts the references of a window's digits into their bins, each with its bucket's low bits. blockIdx.y is the window. A block
-// sorts its own by bin first, so that they are written in runs. Entry i of the bins is at i less the ones.
+// sorts its own by bin first, so that they are written in runs.
 __global__ void __launch_bounds__(BLOCK)
     cuzk_msm_fill_bins(uint2 *entries, uint32_t *cursors, const uint32_t *rest, const uint32_t *digits, uint32_t n,
-                       uint32_t n_ones, Bins bins) {
+                       Bins bins) {
     extern __shared__ uint4 shared[];
     uint2 *sorted = reinterpret_cast<uint2 *>(shared);
     const uint32_t n_bins = 1u << bins.high_bits;
@@ -264,60 +284,73 @@ __global__ void __launch_bounds__(BLOCK)
     for (uint32_t i = threadIdx.x; i < total; i += BLOCK) {
         const uint2 entry = sorted[i];
         const uint32_t bin = entry.x >> bins.low_bits, low = entry.x & ((1u << bins.low_bits) - 1);
-        entries[places[bin] + i - starts[bin] - n_ones] = make_uint2(low, entry.y);
+        entries[places[bin] + i - starts[bin]] = make_uint2(low, entry.y);
     }
 }
 
-// Sorts a bin into its buckets: `order`, and where each bucket starts in it. A block a bin. Bins of at most `staged`
-// references, which have room in shared memory, are written in one go.
+// Sorts a bin into its buckets: `order`, and where each bucket starts and ends in it. A block a bin; bins lie in `order` as
+// blocks come to it. Those that have room in shared memory, of `staged` references, are written in one go.
 __global__ void __launch_bounds__(SORT_BLOCK)
-    cuzk_msm_sort_bins(uint32_t *order, uint32_t *bucket_starts, const uint2 *entries, const uint32_t *bin_starts,
-                       uint32_t n_ones, uint32_t staged, Bins bins) {
+    cuzk_msm_sort_bins(uint32_t *order, uint2 *bucket_bounds, Counts *counts, const uint2 *entries,
+                       const uint32_t *bin_starts, uint32_t staged, Bins bins, Alignment alignment) {
     extern __shared__ uint32_t places[];
+    __shared__ uint32_t start;
     const uint32_t bin = blockIdx.x, n_buckets = 1u << bins.low_bits;
     uint32_t *references = places + n_buckets;
-    const uint32_t start = bin_starts[bin], n = bin_starts[bin + 1] - start;
-    entries += start - n_ones;
-    order += start;
+    const uint32_t n = bin_starts[bin + 1] - bin_starts[bin];
+    entries += bin_starts[bin];
     for (uint32_t bucket = threadIdx.x; bucket < n_buckets; bucket += SORT_BLOCK) places[bucket] = 0;
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < n; i += SORT_BLOCK) atomicAdd(&places[entries[i].x], 1);
     __syncthreads();
-    exclusive_scan<SORT_BLOCK>(places, n_buckets);
     for (uint32_t bucket = threadIdx.x; bucket < n_buckets; bucket += SORT_BLOCK) {
-        bucket_starts[(bin << bins.low_bits) + bucket] = start + places[bucket];
+        places[bucket] = alignment.up(places[bucket]);
     }
     __syncthreads();
-    uint32_t *out = n <= staged ? references : order;
+    const uint32_t total = exclusive_scan<SORT_BLOCK>(places, n_buckets);
+    if (threadIdx.x == 0) start = atomicAdd(&counts->references, total);
+    __syncthreads();
+    order += start;
+    const bool in_shared = total <= staged;
+    uint32_t *out = in_shared ? references : order;
     for (uint32_t i = threadIdx.x; i < n; i += SORT_BLOCK) {
         const uint2 entry = entries[i];
         out[atomicAdd(&places[entry.x], 1)] = entry.y;
     }
-    if (n <= staged) {
-        __syncthreads();
-        for (uint32_t i = threadIdx.x; i < n; i += SORT_BLOCK) order[i] = references[i];
+    __syncthreads();
+    // Each place has moved on to its bucket's end.
+    for (uint32_t bucket = threadIdx.x; bucket < n_buckets; bucket += SORT_BLOCK) {
+        const uint32_t first = bucket ? alignment.up(places[bucket - 1]) : 0, end = places[bucket];
+        bucket_bounds[(bin << bins.low_bits) + bucket] = make_uint2(start + first, start + end);
+        for (uint32_t place = end; place < alignment.up(end); place++) out[place] = NO_POINT;
     }
-    if (bin + 1 == gridDim.x && threadIdx.x == 0) bucket_starts[gridDim.x << bins.low_bits] = start + n;
+    if (in_shared) {
+        __syncthreads();
+        for (uint32_t i = threadIdx.x; i < total; i += SORT_BLOCK) order[i] = references[i];
+    }
 }
 
-// The bounds of run `index`: the buckets, then `n_ones_runs` equal shares of the ones.
-__device__ __forceinline__ uint2 run_bounds(const uint32_t *bucket_starts, const Counts *counts, uint32_t n_buckets,
-                                            uint32_t n_ones_runs, uint32_t index) {
-    if (index < n_buckets) return make_uint2(bucket_starts[index], bucket_starts[index + 1]);
-    const uint64_t share = index - n_buckets, n = counts->ones;
+// The bounds of run `index` in groups: the buckets, then `n_ones_runs` equal shares of the ones.
+__device__ __forceinline__ uint2 run_bounds(const uint2 *bucket_bounds, const Counts *counts, uint32_t n_buckets,
+                                            uint32_t n_ones_runs, uint32_t index, Alignment alignment) {
+    if (index < n_buckets) {
+        const uint2 bounds = bucket_bounds[index];
+        return make_uint2(alignment.groups(bounds.x), alignment.groups(bounds.y));
+    }
+    const uint64_t share = index - n_buckets, n = alignment.groups(counts->ones);
     return make_uint2(n * share / n_ones_runs, n * (share + 1) / n_ones_runs);
 }
 
 // How many parts of each length the runs have: `length_counts[max_length − length]`.
 __global__ void __launch_bounds__(BLOCK)
-    cuzk_msm_count_parts(uint32_t *length_counts, Counts *counts, const uint32_t *bucket_starts, uint32_t n_buckets,
-                         uint32_t n_ones_runs, uint32_t max_length) {
+    cuzk_msm_count_parts(uint32_t *length_counts, Counts *counts, const uint2 *bucket_bounds, uint32_t n_buckets,
+                         uint32_t n_ones_runs, uint32_t max_length, Alignment alignment) {
     extern __shared__ uint32_t histogram[];
     for (uint32_t i = threadIdx.x; i < max_length; i += BLOCK) histogram[i] = 0;
     __syncthreads();
     const uint32_t n_runs = n_buckets + n_ones_runs;
     for (uint32_t index = thread_index(); index < n_runs; index += n_threads()) {
-        const uint2 bounds = run_bounds(bucket_starts, counts, n_buckets, n_ones_runs, index);
+        const uint2 bounds = run_bounds(bucket_bounds, counts, n_buckets, n_ones_runs, index, alignment);
         const uint32_t length = bounds.y - bounds.x;
         if (length / max_length) atomicAdd(&histogram[0], length / max_length);
         if (length % max_length) atomicAdd(&histogram[max_length - length % max_length], 1);
@@ -342,8 +375,8 @@ __global__ void __launch_bounds__(SCAN_BLOCK)
 // The parts, longest first. A run of several parts is noted among the long ones.
 __global__ void __launch_bounds__(BLOCK)
     cuzk_msm_place_parts(Part *parts, LongRun *long_runs, uint32_t *places, Counts *counts,
-                         const uint32_t *bucket_starts, uint32_t n_buckets, uint32_t n_ones_runs,
-                         uint32_t max_length) {
+                         const uint2 *bucket_bounds, uint32_t n_buckets, uint32_t n_ones_runs, uint32_t max_length,
+                         Alignment alignment) {
     extern __shared__ uint32_t histogram[];
     const uint32_t n_runs = n_buckets + n_ones_runs;
     // A block's places of a length are reserved together.
@@ -352,7 +385,7 @@ __global__ void __launch_bounds__(BLOCK)
         __syncthreads();
         const uint32_t index = first + threadIdx.x;
         uint2 bounds = make_uint2(0, 0);
-        if (index < n_runs) bounds = run_bounds(bucket_starts, counts, n_buckets, n_ones_runs, index);
+        if (index < n_runs) bounds = run_bounds(bucket_bounds, counts, n_buckets, n_ones_runs, index, alignment);
         const uint32_t length = bounds.y - bounds.x;
         const uint32_t n_full = length / max_length, last = length % max_length;
         uint32_t full_rank = 0, last_rank = 0;
@@ -381,7 +414,25 @@ __global__ void __launch_bounds__(BLOCK)
     }
 }
 
-#define CUZK_MSM(NAME, F, SUM_THREADS, SUM_BLOCKS, JOIN_THREADS)                                                   \
+// Groups have one block a multiprocessor, whose threads are at the same place of the code: 60M references in G1 took 16.0 ms in
+// blocks of 512, 16.5 in two of 256, 16.9 in four of 128 and 18.1 in three (one H200, 2026-11-30).
+#define CUZK_MSM(NAME, F, SUM_THREADS, SUM_BLOCKS, GROUP_THREADS, JOIN_THREADS)                                    \
+    /* sums[g] = the sum of the 2^levels points from reference g·2^levels on. A thread takes up to `most` groups at */ \
+    /* a time, as many as others, and has `most`·2^(levels − 1) places in both scratch memories. */                 \
+    __global__ void __launch_bounds__(GROUP_THREADS, 1)                                                            \
+        cuzk_msm_add_groups_##NAME(Affine<F> *sums, Affine<F> *scratch, F *products, const Affine<F> *bases,       \
+                                   const uint32_t *order, const Counts *counts, Alignment alignment,               \
+                                   uint32_t most) {                                                                \
+        const uint32_t n = counts->references >> alignment.levels, threads = n_threads();                          \
+        if (n == 0) return;                                                                                        \
+        const uint32_t a_thread = (n + threads - 1) / threads;                                                     \
+        const uint32_t at_a_time = even_share(a_thread, most);                                                     \
+        const GroupMemory<F> memory = {scratch + thread_index(), products + thread_index(), threads};              \
+        for (uint32_t first = thread_index(); first < n; first += at_a_time * threads) {                           \
+            const uint32_t end = min(static_cast<uint64_t>(n), first + static_cast<uint64_t>(at_a_time) * threads); \
+            Groups<F>{bases, order, memory, alignment.levels, first, threads, end}.add(sums);                      \
+        }                                                                                                          \
+    }                                                                                                              \
     __global__ void __launch_bounds__(SUM_THREADS, SUM_BLOCKS)                                                     \
         cuzk_msm_sum_parts_##NAME(Xyzz<F> *bucket_sums, Xyzz<F> *partial_sums, const Affine<F> *bases,             \
                                   const uint32_t *order, const Part *parts, const Counts *counts) {                \
@@ -413,7 +464,7 @@ __global__ void __launch_bounds__(BLOCK)
         if (threadIdx.x == 0) out[blockIdx.x] = jacobian(sum);                                                     \
     }
 
-CUZK_MSM(g1, Fp, 128, 3, 128)
-CUZK_MSM(g2, Fp2, 64, 2, 64)
+CUZK_MSM(g1, Fp, 128, 3, 512, 128)
+CUZK_MSM(g2, Fp2, 64, 2, 128, 64)
 
 }  // extern "C"

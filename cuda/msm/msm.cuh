@@ -5,13 +5,10 @@
 // 2^(c−1), in [−2^(c−1), 2^(c−1)), with no carry from one digit to the next.
 #pragma once
 
-#include "../ec/xyzz.cuh"
+#include "../ec/groups.cuh"
 #include "../ff/fr.cuh"
 
 namespace cuzk {
-
-// Set in a reference to a point that is to be negated.
-constexpr uint32_t NEGATE = 0x80000000u;
 
 // The windows of a sum: `n` of `bits` bits each, and the offsets' 256 bits.
 struct Windows {

@@ -6,7 +6,7 @@ use blstrs::Scalar as Fr;
 use cuzk_cpu::msm::{Bases, Terms};
 use cuzk_cpu::{Arithmetic, CpuTransforms};
 use cuzk_gpu::measure::{ResidentSum, ResidentTransforms};
-use cuzk_groth16::{Domain, Transforms};
+use cuzk_groth16::{Accumulation, Domain, Transforms, Tuning};
 use ff::Field;
 
 use crate::inputs;
@@ -32,18 +32,22 @@ pub(crate) fn mostly_bits(n: usize) -> Scalars {
 /// A sum with everything resident, from the scalars in Montgomery form to the point in host memory.
 pub(crate) fn msm(
     results: &mut BTreeMap<String, Comparison>,
-    arithmetic: Arithmetic,
+    tuning: Tuning,
     device: usize,
     Scalars(name, scalars): Scalars,
     repetitions: usize,
 ) -> anyhow::Result<()> {
     let points = inputs::g1(scalars.len(), 1);
-    let bases = Bases::new(arithmetic, &points);
-    let mut resident = ResidentSum::new(device, &points, &scalars)?;
+    let bases = Bases::new(Arithmetic::of(tuning.isa)?, &points);
+    let mut resident = ResidentSum::new(device, &points, &scalars, tuning.accumulation)?;
     let cpu = || Terms::new(&bases, |index| scalars[index]).sum();
     anyhow::ensure!(resident.sum()? == cpu(), "another sum than the CPU's");
     let comparison = Comparison::of(repetitions, || resident.sum().expect("it has worked before"), cpu);
-    results.insert(format!("cuda msm g1 2^{} {name}, against cpu", scalars.len().ilog2()), comparison);
+    let way = match tuning.accumulation {
+        Accumulation::Xyzz => "xyzz",
+        Accumulation::Affine => "affine",
+    };
+    results.insert(format!("cuda msm g1 2^{} {name}, {way}, against cpu", scalars.len().ilog2()), comparison);
     Ok(())
 }
 

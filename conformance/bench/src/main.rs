@@ -30,9 +30,9 @@ struct Arguments {
     /// log2 of the number of elements; several can be given.
     #[arg(long, value_delimiter = ',', default_values_t = [18, 20])]
     log2_n: Vec<u32>,
-    /// Which arithmetic: a value of axis `isa`.
-    #[arg(long, default_value = "auto")]
-    isa: String,
+    /// Values of axes, such as `isa=portable,accumulation=affine`.
+    #[arg(long, default_value = "")]
+    tune: String,
     /// The CUDA device, numbered from 0.
     #[arg(long, default_value_t = 0)]
     device: usize,
@@ -81,7 +81,7 @@ struct Report {
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let mut tuning = Tuning::default();
-    tuning.set("isa", &arguments.isa)?;
+    tuning.set_all(&arguments.tune)?;
     let arithmetic = Arithmetic::of(tuning.isa)?;
     // A fast wrong kernel is worth nothing.
     if tuning.isa != Isa::Portable {
@@ -109,7 +109,7 @@ fn main() -> anyhow::Result<()> {
                 What::FixedBase => msm::fixed_base(&mut results, arithmetic, log2_n, repetitions),
                 What::CudaMsmG1 | What::CudaBits => {
                     let scalars = if let What::CudaBits = what { cuda::mostly_bits } else { cuda::uniform };
-                    cuda::msm(&mut results, arithmetic, arguments.device, scalars(1 << log2_n), repetitions)?;
+                    cuda::msm(&mut results, tuning, arguments.device, scalars(1 << log2_n), repetitions)?;
                 }
                 What::CudaNtt => cuda::ntt(&mut results, arithmetic, arguments.device, log2_n, repetitions)?,
             }

@@ -13,6 +13,9 @@ pub trait Field: Copy + Eq + std::fmt::Debug {
 
     /// a·b − c·d
     fn difference_of_products(a: &Self, b: &Self, c: &Self, d: &Self) -> Self;
+
+    /// 1/a, and 0 for 0.
+    fn inverted(self) -> Self;
 }
 
 /// What [`Field::apply`] does; as `Operation` of `cuda/host/host.cpp`.
@@ -174,7 +177,7 @@ const _: () = {
 };
 
 macro_rules! field {
-    ($field:ty, $zero:expr, $apply:ident, $difference:ident) => {
+    ($field:ty, $zero:expr, $apply:ident, $difference:ident, $inverse:ident) => {
         unsafe extern "C" {
             fn $apply(out: *mut $field, operation: u32, a: *const $field, b: *const $field);
             fn $difference(
@@ -184,6 +187,7 @@ macro_rules! field {
                 c: *const $field,
                 d: *const $field,
             );
+            fn $inverse(value: *mut $field);
         }
 
         impl Field for $field {
@@ -202,12 +206,24 @@ macro_rules! field {
                 unsafe { $difference(&mut out, a, b, c, d) };
                 out
             }
+
+            fn inverted(mut self) -> Self {
+                // SAFETY: reads and writes one element.
+                unsafe { $inverse(&mut self) };
+                self
+            }
         }
     };
 }
-field!(Fp, Fp([0; 12]), cuzk_host_fp, cuzk_host_fp_difference_of_products);
-field!(Fr, Fr([0; 8]), cuzk_host_fr, cuzk_host_fr_difference_of_products);
-field!(Fp2, Fp2 { c0: Fp::ZERO, c1: Fp::ZERO }, cuzk_host_fp2, cuzk_host_fp2_difference_of_products);
+field!(Fp, Fp([0; 12]), cuzk_host_fp, cuzk_host_fp_difference_of_products, cuzk_host_fp_inverse);
+field!(Fr, Fr([0; 8]), cuzk_host_fr, cuzk_host_fr_difference_of_products, cuzk_host_fr_inverse);
+field!(
+    Fp2,
+    Fp2 { c0: Fp::ZERO, c1: Fp::ZERO },
+    cuzk_host_fp2,
+    cuzk_host_fp2_difference_of_products,
+    cuzk_host_fp2_inverse
+);
 
 macro_rules! montgomery {
     ($field:ty, $to:ident, $from:ident) => {
@@ -250,6 +266,11 @@ impl Fr {
 montgomery!(Fp, cuzk_host_fp_to_montgomery, cuzk_host_fp_from_montgomery);
 montgomery!(Fr, cuzk_host_fr_to_montgomery, cuzk_host_fr_from_montgomery);
 
+/// In a reference to a base: as in `cuda/ec/groups.cuh`.
+pub const NEGATE: u32 = 1 << 31;
+/// Instead of a reference: as in `cuda/ec/groups.cuh`.
+pub const NO_POINT: u32 = u32::MAX;
+
 /// The group law over a field, and a sum by buckets.
 pub trait Curve: Field {
     /// A point with ZZ = 1, or infinity.
@@ -262,10 +283,18 @@ pub trait Curve: Field {
     fn double(point: &mut Xyzz<Self>);
     /// Σ scalarᵢ·baseᵢ
     fn msm(bases: &[Affine<Self>], scalars: &[Fr], windows: &Windows) -> Xyzz<Self>;
+    /// The sum of each 2^levels neighbouring references by `n_threads` threads: a base's number, with [`NEGATE`] for its opposite,
+    /// or [`NO_POINT`].
+    fn add_groups(
+        bases: &[Affine<Self>],
+        references: &[u32],
+        levels: u32,
+        n_threads: usize,
+    ) -> Vec<Affine<Self>>;
 }
 
 macro_rules! curve {
-    ($field:ty, $of:ident, $add_affine:ident, $add:ident, $double:ident, $msm:ident) => {
+    ($field:ty, $of:ident, $add_affine:ident, $add:ident, $double:ident, $msm:ident, $groups:ident) => {
         unsafe extern "C" {
             fn $of(out: *mut Xyzz<$field>, point: *const Affine<$field>);
             fn $add_affine(sum: *mut Xyzz<$field>, b: *const Affine<$field>);
@@ -278,6 +307,16 @@ macro_rules! curve {
                 scalars: *const Fr,
                 n: u32,
                 windows: *const Windows,
+            );
+            fn $groups(
+                out: *mut Affine<$field>,
+                sums: *mut Affine<$field>,
+                products: *mut $field,
+                bases: *const Affine<$field>,
+                references: *const u32,
+                n_groups: u32,
+                levels: u32,
+                n_threads: u32,
             );
         }
 
@@ -316,17 +355,58 @@ macro_rules! curve {
                 }
                 out
             }
+
+            fn add_groups(
+                bases: &[Affine<Self>],
+                references: &[u32],
+                levels: u32,
+                n_threads: usize,
+            ) -> Vec<Affine<Self>> {
+                assert!((1..=16).contains(&levels) && references.len() % (1 << levels) == 0 && n_threads > 0);
+                let there = |&reference: &u32| {
+                    reference == NO_POINT || ((reference & !NEGATE) as usize) < bases.len()
+                };
+                assert!(references.iter().all(there), "a reference beyond the bases");
+                let n_groups = references.len() >> levels;
+                let n_places = (n_groups.div_ceil(n_threads) * n_threads) << (levels - 1);
+                let mut out = vec![Affine::INFINITY; n_groups];
+                let (mut sums, mut products) = (vec![Affine::INFINITY; n_places], vec![Self::ZERO; n_places]);
+                // SAFETY: references are of bases; each thread has 2^(levels − 1) places for each of its groups, and each group a
+                // sum.
+                unsafe {
+                    $groups(
+                        out.as_mut_ptr(),
+                        sums.as_mut_ptr(),
+                        products.as_mut_ptr(),
+                        bases.as_ptr(),
+                        references.as_ptr(),
+                        u32::try_from(n_groups).expect("fewer than 2^32"),
+                        levels,
+                        u32::try_from(n_threads).expect("fewer than 2^32"),
+                    );
+                }
+                out
+            }
         }
     };
 }
-curve!(Fp, cuzk_host_g1_of, cuzk_host_g1_add_affine, cuzk_host_g1_add, cuzk_host_g1_double, cuzk_host_g1_msm);
+curve!(
+    Fp,
+    cuzk_host_g1_of,
+    cuzk_host_g1_add_affine,
+    cuzk_host_g1_add,
+    cuzk_host_g1_double,
+    cuzk_host_g1_msm,
+    cuzk_host_g1_add_groups
+);
 curve!(
     Fp2,
     cuzk_host_g2_of,
     cuzk_host_g2_add_affine,
     cuzk_host_g2_add,
     cuzk_host_g2_double,
-    cuzk_host_g2_msm
+    cuzk_host_g2_msm,
+    cuzk_host_g2_add_groups
 );
 
 unsafe extern "C" {

@@ -1,12 +1,14 @@
 //! The backend: parameters resident in memory, one partition at a time.
 
+use std::sync::Arc;
+
 use blstrs::{G1Affine, G2Affine, Scalar as Fr};
 use cuzk_groth16::{
     BG2Cpu, Backend, Blinding, Columns, Error, MsmResults, Observer, Parameters, Phase, Proof, Query,
     Session, Shape, Step, Tuning, VerifyingKey, WindowChoice, Work, assemble, digest_g1, digest_g2,
     digest_scalars, quotient, timed,
 };
-use cuzk_r1cs::evaluate_packed;
+use cuzk_r1cs::{Template, evaluate_packed};
 
 use crate::msm::{Bases, Curve, Terms};
 use crate::{Arithmetic, CpuTransforms};
@@ -23,6 +25,7 @@ impl Backend for CpuBackend {
     fn prepare(
         &self,
         shape: &Shape,
+        _: Option<&Arc<Template>>,
         parameters: &Parameters,
         tuning: &Tuning,
         observer: &dyn Observer,

@@ -45,7 +45,7 @@ fn parameters(system: &ConstraintSystemMatrices) -> Parameters {
 fn prove(parameters: &Parameters, synthesis: Synthesis, blinding: &Blinding, ntt: Ntt) -> Proof {
     let shape = Shape::of(&synthesis).unwrap();
     let mut session =
-        CpuBackend.prepare(&shape, parameters, &Tuning { ntt, ..Tuning::default() }, &Silent).unwrap();
+        CpuBackend.prepare(&shape, None, parameters, &Tuning { ntt, ..Tuning::default() }, &Silent).unwrap();
     session.prove(synthesis.into(), blinding, &Silent).unwrap()
 }
 
@@ -141,7 +141,7 @@ fn a_template_stands_for_recording_and_synthesis() {
     assert_eq!(shape, Shape::of(&synthesis).unwrap());
     let witness = walk_witness(&template, circuit).unwrap();
     let blinding = Blinding::from_insecure_seed([7; 32], 0);
-    let mut session = CpuBackend.prepare(&shape, &parameters, &Tuning::default(), &Silent).unwrap();
+    let mut session = CpuBackend.prepare(&shape, None, &parameters, &Tuning::default(), &Silent).unwrap();
     let work = Work::Packed { witness, template: Arc::new(template) };
     let proof = session.prove(work, &blinding, &Silent).unwrap();
     assert_eq!(proof, prove(&parameters, synthesis, &blinding, Ntt::Six));
@@ -179,7 +179,7 @@ fn parameters_of_another_circuit_are_refused() {
     let mut shape = Shape::of(&evaluate(Five { x: 3, bit: true }).unwrap()).unwrap();
     assert!(shape.check_parameters(&five).is_ok());
     shape.n_aux += 1;
-    let error = CpuBackend.prepare(&shape, &five, &Tuning::default(), &Silent).err().unwrap();
+    let error = CpuBackend.prepare(&shape, None, &five, &Tuning::default(), &Silent).err().unwrap();
     assert!(matches!(error, Error::OtherCircuit { query: "l", expected: 5, found: 4, .. }), "{error}");
 }
 
@@ -194,7 +194,7 @@ fn a_key_without_delta_is_refused() {
     let parameters = Parameters::from_source("in memory".into(), Box::new(bytes)).unwrap();
     let synthesis = evaluate(Five { x: 3, bit: true }).unwrap();
     let shape = Shape::of(&synthesis).unwrap();
-    let mut session = CpuBackend.prepare(&shape, &parameters, &Tuning::default(), &Silent).unwrap();
+    let mut session = CpuBackend.prepare(&shape, None, &parameters, &Tuning::default(), &Silent).unwrap();
     let error = session.prove(synthesis.into(), &Blinding { r: Fr::ONE, s: Fr::ONE }, &Silent).unwrap_err();
     assert!(matches!(error, Error::DeltaAtInfinity));
 }

@@ -153,9 +153,9 @@ pub(crate) struct ProveArguments {
     /// What computes the proof.
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub(crate) backend: BackendChoice,
-    /// The CUDA device to prove on, numbered from 0.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) device: usize,
+    /// The CUDA device to prove on, numbered from 0 [default: the first that can be used].
+    #[arg(long, value_name = "N")]
+    pub(crate) device: Option<usize>,
     /// The most memory of the device to use, in bytes or with KiB, MiB or GiB [default: what is free]. Where the parameters do
     /// not fit, they come from host memory in chunks for every proof.
     #[arg(long, value_name = "SIZE", value_parser = size)]
@@ -504,9 +504,9 @@ pub(crate) struct SelftestArguments {
     /// What computes the proofs.
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub(crate) backend: BackendChoice,
-    /// The CUDA device to prove on, numbered from 0.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) device: usize,
+    /// The CUDA device to prove on, numbered from 0 [default: the first that can be used].
+    #[arg(long, value_name = "N")]
+    pub(crate) device: Option<usize>,
     /// How many proofs.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_least_one)]
     pub(crate) repeat: usize,

@@ -14,14 +14,14 @@ use crate::commands::test_parameters;
 use crate::environment::{ParameterDirectory, cache_directory};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::prover::{DeviceChoice, Prover, prover};
-use crate::report::ParametersReport;
+use crate::prover::{Prover, prover};
+use crate::report::{BackendReport, ParametersReport};
 use crate::synthesis::WitnessCheck;
 
 /// The circuits seen so far.
 pub(crate) struct Circuits<'a> {
     arguments: &'a ProveArguments,
-    backend: &'static str,
+    backend: &'a BackendReport,
     tuning: Tuning,
     by_name: BTreeMap<String, Circuit>,
 }
@@ -40,7 +40,7 @@ impl Circuit {
 }
 
 impl<'a> Circuits<'a> {
-    pub(crate) fn new(arguments: &'a ProveArguments, backend: &'static str, tuning: Tuning) -> Self {
+    pub(crate) fn new(arguments: &'a ProveArguments, backend: &'a BackendReport, tuning: Tuning) -> Self {
         Circuits { arguments, backend, tuning, by_name: BTreeMap::new() }
     }
 
@@ -53,9 +53,7 @@ impl<'a> Circuits<'a> {
             let file = Arc::new(Parameters::open(Path::new(&report.path))?);
             let check =
                 if self.arguments.check_witness { WitnessCheck::EveryConstraint } else { WitnessCheck::Skip };
-            let device =
-                DeviceChoice { device: self.arguments.device, memory_bytes: self.arguments.device_memory };
-            let prover = prover(self.backend, device, file.clone(), self.tuning, check);
+            let prover = prover(self.backend, self.arguments.device_memory, file.clone(), self.tuning, check);
             self.by_name.insert(name.clone(), Circuit { report, prover, file });
         }
         Ok(self.by_name.get_mut(&name).expect("inserted above"))

@@ -98,6 +98,7 @@ pub(crate) struct Recorder<'a> {
 pub(crate) struct Recorded {
     pub(crate) phases: PhaseTimes,
     pub(crate) digests: BTreeMap<Step, String>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl<'a> Recorder<'a> {
@@ -134,6 +135,12 @@ impl Observer for Recorder<'_> {
     fn on_device(&self, phase: Phase, start: Instant, elapsed: Duration) {
         self.took(phase, Lane::Device, start, elapsed);
     }
+
+    fn note(&self, message: String) {
+        self.progress.say(&format!("note: {message}"));
+        self.recorded.lock().expect("no panic while held").notes.push(message);
+    }
+
     fn wants_digests(&self) -> bool {
         self.digests_wanted
     }

@@ -12,6 +12,7 @@ use cuzk_groth16::{Backend, Blinding, Observer, Parameters, Proof, Session, Shap
 
 use crate::failure::Failure;
 use crate::progress::{Recorder, milliseconds};
+use crate::report::BackendReport;
 use crate::synthesis::{Synthesizer, WitnessCheck};
 
 /// A way to prove the partitions of one circuit; parameters are loaded for the first of them.
@@ -28,28 +29,18 @@ pub(crate) trait Prover {
     ) -> Result<(Proof, f64), Failure>;
 }
 
-/// The CUDA device for where one is wanted.
-#[derive(Clone, Copy)]
-pub(crate) struct DeviceChoice {
-    pub(crate) device: usize,
-    pub(crate) memory_bytes: Option<usize>,
-}
-
-/// The prover of a backend's name.
+/// The prover of a backend; `device_memory` is the most that it takes of a device's, in bytes.
 pub(crate) fn prover(
-    backend: &str,
-    device: DeviceChoice,
+    backend: &BackendReport,
+    device_memory: Option<usize>,
     file: Arc<Parameters>,
     tuning: Tuning,
     check: WitnessCheck,
 ) -> Box<dyn Prover> {
-    let backend: Box<dyn Backend> = match backend {
-        "reference" => return Box::new(ReferenceProver { file, loaded: None }),
-        "cuda" => {
-            let DeviceChoice { device, memory_bytes } = device;
-            Box::new(CudaBackend { device, memory_bytes })
-        }
-        _ => Box::new(CpuBackend),
+    let backend: Box<dyn Backend> = match (backend.name, backend.device) {
+        ("reference", _) => return Box::new(ReferenceProver { file, loaded: None }),
+        (_, Some(device)) => Box::new(CudaBackend { device, memory_bytes: device_memory }),
+        (_, None) => Box::new(CpuBackend),
     };
     Box::new(BackendProver { backend, file, tuning, check, synthesizer: None, prepared: None })
 }
@@ -119,7 +110,8 @@ impl Prover for BackendProver {
             Some(prepared) => prepared,
             None => {
                 let shape = synthesized.shape()?;
-                let session = self.backend.prepare(&shape, &self.file, &self.tuning, around)?;
+                let template = synthesizer.template();
+                let session = self.backend.prepare(&shape, template, &self.file, &self.tuning, around)?;
                 self.prepared.insert((shape, session))
             }
         };

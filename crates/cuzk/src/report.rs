@@ -28,6 +28,8 @@ pub(crate) struct Report {
     pub(crate) partitions: Vec<PartitionReport>,
     /// Sums over the partitions, and what is done once.
     pub(crate) phases_ms: PhaseTimes,
+    /// What a user should know about how it was done: for instance that parameters did not fit a device.
+    pub(crate) notes: Vec<String>,
     pub(crate) peak_rss_bytes: Option<u64>,
     /// Proofs that did not verify and were computed again.
     pub(crate) faults: usize,
@@ -51,6 +53,8 @@ impl Tool {
 pub(crate) struct BackendReport {
     pub(crate) name: &'static str,
     pub(crate) why: String,
+    /// The number of the CUDA device.
+    pub(crate) device: Option<usize>,
 }
 
 #[derive(Debug, Serialize)]

@@ -55,9 +55,12 @@ impl Synthesizer {
         Ok(Synthesizer { way, check })
     }
 
-    /// Whether a template was read or derived.
-    pub(crate) fn has_template(&self) -> bool {
-        matches!(self.way, Way::ByTemplate(_))
+    /// The template, where one was read or derived.
+    pub(crate) fn template(&self) -> Option<&Arc<Template>> {
+        match &self.way {
+            Way::ByTemplate(template) => Some(template),
+            Way::ByEnforcing(_) => None,
+        }
     }
 
     /// How many partitions to ask for at a time: one, unless its walk keeps only one thread busy.

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{
-    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig,
-    PinnedHostSlice, ValidAsZeroBits, sys,
+    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr, DeviceRepr, DriverError,
+    LaunchConfig, PinnedHostSlice, ValidAsZeroBits, result, sys,
 };
 use cudarc::nvrtc::Ptx;
 use cuzk_groth16::{Error, Observer, Phase};
@@ -29,12 +29,21 @@ pub struct DeviceReport {
     /// Its name.
     pub name: String,
     /// Major and minor compute capability.
-    pub compute_capability: (i32, i32),
+    pub compute_capability: (u32, u32),
     /// Its memory in bytes.
     pub memory_bytes: usize,
+    /// Why it can't be used, where that can be told without opening it.
+    pub skipped: Option<String>,
 }
 
-/// The devices of this machine, or why there are none that could be used.
+impl DeviceReport {
+    /// Its number and name.
+    pub fn label(&self) -> String {
+        format!("device {} ({})", self.index, self.name)
+    }
+}
+
+/// The devices of this machine, or why there are none at all. None is opened.
 pub fn devices() -> Result<Vec<DeviceReport>, Error> {
     let missing = |reason: String| Error::DeviceMissing { reason };
     if !has_kernels() {
@@ -47,26 +56,62 @@ pub fn devices() -> Result<Vec<DeviceReport>, Error> {
         return Err(missing("no CUDA driver: libcuda.so.1 is not in the loader's path".to_owned()));
     }
     check_driver().map_err(missing)?;
-    let count =
-        CudaContext::device_count().map_err(|error| missing(format!("the CUDA driver says: {error}")))?;
+    let driver_says = |error: DriverError| missing(format!("the CUDA driver says: {error}"));
+    result::init().map_err(driver_says)?;
+    let count = result::device::get_count().map_err(driver_says)?;
     if count == 0 {
         return Err(missing("the CUDA driver sees no device".to_owned()));
     }
-    (0..count as usize)
-        .map(|index| {
-            let context =
-                CudaContext::new(index).map_err(|error| missing(format!("device {index}: {error}")))?;
-            let fail = |call: &'static str| {
-                move |error: DriverError| missing(format!("device {index}: {call}: {error}"))
-            };
-            Ok(DeviceReport {
-                index,
-                name: context.name().map_err(fail("cuDeviceGetName"))?,
-                compute_capability: context.compute_capability().map_err(fail("cuDeviceGetAttribute"))?,
-                memory_bytes: context.total_mem().map_err(fail("cuDeviceTotalMem"))?,
-            })
+    Ok((0..count).map(describe).collect())
+}
+
+fn describe(ordinal: i32) -> DeviceReport {
+    let index = ordinal as usize;
+    let describe = || {
+        let device = result::device::get(ordinal)?;
+        // SAFETY: a device that the driver has just given.
+        let attribute = |attribute| unsafe { result::device::get_attribute(device, attribute) };
+        use sys::CUdevice_attribute as Attribute;
+        let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)? as u32;
+        let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)? as u32;
+        let mode = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)?;
+        let skipped = if mode == sys::CUcomputemode::CU_COMPUTEMODE_PROHIBITED as i32 {
+            Some("its compute mode is `prohibited`; `nvidia-smi -c 0` mends that".to_owned())
+        } else {
+            no_kernels_for((major, minor), embedded::ARCHITECTURES)
+        };
+        Ok::<_, DriverError>(DeviceReport {
+            index,
+            name: result::device::get_name(device)?,
+            compute_capability: (major, minor),
+            // SAFETY: as above.
+            memory_bytes: unsafe { result::device::total_mem(device) }?,
+            skipped,
         })
-        .collect()
+    };
+    describe().unwrap_or_else(|error| DeviceReport {
+        index,
+        name: "unknown".to_owned(),
+        compute_capability: (0, 0),
+        memory_bytes: 0,
+        skipped: Some(format!("the CUDA driver says: {error}")),
+    })
+}
+
+/// Why a device can't run kernels for these architectures, which ascend: it takes code for its major version and a minor one that
+/// is not above its own, or whatever is older than PTX, which there is for the newest.
+fn no_kernels_for((major, minor): (u32, u32), architectures: &[u32]) -> Option<String> {
+    let newest = architectures.last().copied().unwrap_or(0);
+    let own = |architecture: &u32| architecture / 10 == major && architecture % 10 <= minor;
+    if architectures.iter().any(own) || 10 * major + minor >= newest {
+        return None;
+    }
+    let dotted = |architecture: &u32| format!("{}.{}", architecture / 10, architecture % 10);
+    let known: Vec<String> = architectures.iter().map(dotted).collect();
+    Some(format!(
+        "its compute capability is {major}.{minor}, and this program has kernels for {} and newer than the last",
+        known.join(", ")
+    ))
 }
 
 /// The oldest driver with all functions that are called: that of CUDA 12.8, as 1000·major + 10·minor.
@@ -92,7 +137,7 @@ pub fn check(index: usize) -> Result<(), Error> {
     Device::open(index).map(|_| ())
 }
 
-/// A device with its one stream and all kernels.
+/// A device with the stream of all its work but uploads, and all kernels.
 pub(crate) struct Device {
     name: String,
     pub(crate) stream: Arc<CudaStream>,
@@ -129,10 +174,12 @@ const NAMES: [(&str, &[&str]); 3] = [
             "cuzk_msm_count_parts",
             "cuzk_msm_scan_parts",
             "cuzk_msm_place_parts",
+            "cuzk_msm_add_groups_g1",
             "cuzk_msm_sum_parts_g1",
             "cuzk_msm_join_parts_g1",
             "cuzk_msm_weigh_g1",
             "cuzk_msm_finish_g1",
+            "cuzk_msm_add_groups_g2",
             "cuzk_msm_sum_parts_g2",
             "cuzk_msm_join_parts_g2",
             "cuzk_msm_weigh_g2",
@@ -149,7 +196,10 @@ impl Device {
             let reason = format!("no device {index}; there are {} (0 is the first)", report.len());
             return Err(Error::DeviceMissing { reason });
         };
-        let name = format!("device {index} ({})", report.name);
+        let name = report.label();
+        if let Some(reason) = &report.skipped {
+            return Err(Error::DeviceMissing { reason: format!("{name}: {reason}") });
+        }
         let fail = |call| move |error| device_error(&name, call, error);
         let fail = |call: &'static str| {
             let fail = fail.clone();
@@ -157,7 +207,8 @@ impl Device {
         };
         let context = CudaContext::new(index).map_err(fail("cuDevicePrimaryCtxRetain"))?;
         assert_eq!(context.ordinal(), index, "a context of another device");
-        // SAFETY: all slices of this context are used on the one stream below, so nothing has to wait for events.
+        // SAFETY: all slices of this context are used on the one stream below, but for those that `Uploader` writes: its callers
+        // wait for the stream before, and have the stream wait for `Uploader::arrival` after.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(fail("cuStreamCreate"))?;
         let mut kernels = HashMap::new();
@@ -174,7 +225,7 @@ impl Device {
         }
         let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let n_multiprocessors = context.attribute(attribute).map_err(fail("cuDeviceGetAttribute"))? as u32;
-        let name = format!("device {index} ({})", report.name);
+        let name = report.label();
         Ok(Device { name, stream, context, kernels, n_multiprocessors })
     }
 
@@ -235,9 +286,28 @@ impl Device {
             .map_err(self.error("cuMemHostAlloc"))
     }
 
+    /// Another stream, whose order with the first one is the caller's business.
+    pub(crate) fn new_stream(&self) -> Result<Arc<CudaStream>, Error> {
+        self.context.new_stream().map_err(self.error("cuStreamCreate"))
+    }
+
     /// Happens when the stream has done what was submitted so far.
     pub(crate) fn event(&self) -> Result<CudaEvent, Error> {
-        self.stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(self.error("cuEventRecord"))
+        self.event_on(&self.stream)
+    }
+
+    pub(crate) fn event_on(&self, stream: &CudaStream) -> Result<CudaEvent, Error> {
+        stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(self.error("cuEventRecord"))
+    }
+
+    /// Work that is submitted from here on starts after the event.
+    pub(crate) fn wait(&self, event: &CudaEvent) -> Result<(), Error> {
+        self.stream.wait(event).map_err(self.error("cuStreamWaitEvent"))
+    }
+
+    /// Where a slice is on the device.
+    pub(crate) fn address<T>(&self, slice: &CudaSlice<T>) -> u64 {
+        DevicePtr::device_ptr(slice, &self.stream).0
     }
 }
 
@@ -312,5 +382,36 @@ impl<'a> Timeline<'a> {
             self.observer.on_device(*phase, begun, between(start, end)?);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn devices_without_kernels_are_told_why() {
+        const RELEASE: &[u32] = &[80, 86, 89, 90, 100, 120];
+        let runs = |major, minor, architectures| no_kernels_for((major, minor), architectures).is_none();
+        let mut cards =
+            [(8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 3), (12, 0), (12, 1), (13, 0)].iter();
+        assert!(cards.all(|&(major, minor)| runs(major, minor, RELEASE)));
+        let reason = no_kernels_for((7, 5), RELEASE).unwrap();
+        assert!(reason.contains("7.5") && reason.contains("8.0, 8.6, 8.9, 9.0, 10.0, 12.0"), "{reason}");
+        // Code for 8.6 does not run on 8.0, and that for 9.0 not on 10.0, which PTX does.
+        assert!(!runs(8, 0, &[86, 90]) && runs(10, 0, &[86, 90]) && !runs(11, 0, RELEASE));
+    }
+
+    #[test]
+    fn every_kernel_is_loaded() {
+        let messages = include_str!(concat!(env!("OUT_DIR"), "/resources.txt"));
+        let compiled: BTreeSet<&str> = messages
+            .lines()
+            .filter_map(|line| line.split_once("Compiling entry function '")?.1.split('\'').next())
+            .collect();
+        let loaded: BTreeSet<&str> = NAMES.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        assert!(!has_kernels() || compiled == loaded, "{:?}", compiled.symmetric_difference(&loaded));
     }
 }

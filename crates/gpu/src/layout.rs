@@ -25,6 +25,8 @@ layout! {
     struct Windows: 40 { bits: u32, n: u32, offsets: [u32; 8] }
     /// `Bins` of `cuda/msm/msm.cu`.
     struct Bins: 8 { high_bits: u32, low_bits: u32 }
+    /// `Alignment` of `cuda/msm/msm.cu`.
+    struct Alignment: 4 { levels: u32 }
     /// `Pass` of `cuda/ntt/ntt.cuh`.
     struct Pass: 16 { log2_n: u32, first_level: u32, levels: u32, log2_columns: u32 }
     /// `Placement` of `cuda/r1cs/r1cs.cuh`.

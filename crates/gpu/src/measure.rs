@@ -2,12 +2,12 @@
 
 use blstrs::{G1Affine, G1Projective, Scalar as Fr};
 use cudarc::driver::CudaSlice;
-use cuzk_groth16::{Domain, Error};
+use cuzk_groth16::{Accumulation, Domain, Error};
 use ff::Field;
 
 use crate::device::Device;
 use crate::layout::{FR_WORDS, values_of, words_of};
-use crate::msm::{Capacity, Memory, Order, Scalars};
+use crate::msm::{Capacity, GROUPS_AT_A_TIME, Memory, Method, Order, Scalars};
 use crate::ntt::Transforms;
 
 /// A multi-scalar sum in G1 whose bases and scalars are on the device.
@@ -21,14 +21,20 @@ pub struct ResidentSum {
 
 impl ResidentSum {
     /// Uploads both, which must be as many.
-    pub fn new(device: usize, bases: &[G1Affine], scalars: &[Fr]) -> Result<Self, Error> {
+    pub fn new(
+        device: usize,
+        bases: &[G1Affine],
+        scalars: &[Fr],
+        accumulation: Accumulation,
+    ) -> Result<Self, Error> {
         assert_eq!(bases.len(), scalars.len(), "a scalar a base");
         let device = Device::open(device)?;
-        let capacity = Capacity::for_terms::<G1Projective>(&device, bases.len(), None);
+        let method = Method { accumulation, like: None, groups_at_a_time: GROUPS_AT_A_TIME[0] };
+        let capacity = Capacity::for_terms::<G1Projective>(&device, bases.len(), &method);
         let resident = ResidentSum {
             bases: device.upload(words_of(bases))?,
             scalars: device.upload(words_of(scalars))?,
-            memory: Memory::new(&device, &capacity)?,
+            memory: Memory::new(&device, &capacity, &method)?,
             n: bases.len(),
             device,
         };
@@ -39,8 +45,10 @@ impl ResidentSum {
     /// The sum, in host memory.
     pub fn sum(&mut self) -> Result<G1Projective, Error> {
         let scalars = Scalars { w: self.scalars.as_view(), order: Order::Same };
-        let terms = self.memory.classify::<G1Projective>(&self.device, &scalars, 0..self.n, None)?;
-        Ok(self.memory.sum::<G1Projective>(&self.device, &self.bases.as_view(), &terms)?.combine())
+        let Self { device, memory, .. } = self;
+        let plan = memory.plan::<G1Projective>(device, &scalars, 0..self.n, None)?;
+        memory.submit::<G1Projective>(device, &self.bases.as_view(), &plan)?;
+        Ok(memory.collect(device, &plan)?.combine())
     }
 }
 

@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use blstrs::{G1Projective, G2Projective, Scalar as Fr};
 use cudarc::driver::{CudaSlice, CudaView, LaunchConfig};
-use cuzk_groth16::Error;
+use cuzk_groth16::{Accumulation, Error};
 use group::Group;
+use rayon::prelude::*;
 
 use crate::device::{Device, blocks, grid, launch};
-use crate::layout::{Bins, Windows, Words, values_of};
+use crate::layout::{Alignment, Bins, Windows, Words, values_of};
 
 /// As in `cuda/msm/msm.cu`.
 const BLOCK: u32 = 256;
@@ -31,29 +32,40 @@ const WEIGH_THREADS: usize = 40_000;
 const MAX_FACTOR: usize = 16;
 /// The ones are summed as so many runs, a block each at the end.
 const N_ONES_RUNS: u32 = 128;
-/// Threads that a multiprocessor can have in `sum_parts`: its registers allow 384 in G1.
-const SUM_THREADS: usize = 384;
 /// Words of a reference to a point and of the structures of `cuda/msm/msm.cu`.
 const MAGNITUDE_WORDS: usize = 4;
 const PART_U32: usize = 3;
 const LONG_RUN_U32: usize = 3;
-const N_COUNTS: usize = 5;
+const N_COUNTS: usize = 6;
+/// With batched affine additions, so many neighbours are brought to one point: 2^GROUP_LEVELS.
+const GROUP_LEVELS: u32 = 3;
+/// Groups that a thread takes at a time: the more, the fewer inverses and the more memory.
+pub(crate) const GROUPS_AT_A_TIME: [usize; 3] = [64, 16, 4];
 
 /// A curve's kernels, as a sum calls them.
 pub(crate) trait DeviceCurve: Group<Scalar = Fr> + Words {
     /// 64-bit words of a coordinate.
     const FIELD_WORDS: usize;
-    /// Threads of a block of `sum_parts`, and of the others.
+    /// Threads of a block of `sum_parts`, of `add_groups`, one of which fills a multiprocessor, and of the others.
     const SUM_BLOCK: u32;
+    const GROUP_BLOCK: u32;
     const JOIN_BLOCK: u32;
     /// Cost of an addition among buckets, that of a point to a bucket being 10.
     const BUCKET_COST: u64 = 28;
 
-    fn sum_parts(
+    fn add_groups(
         device: &Device,
         config: LaunchConfig,
         memory: &Memory,
         bases: &CudaView<'_, u64>,
+    ) -> Result<(), Error>;
+    /// Of the points that `order` has the references of, or of all where it is 0.
+    fn sum_parts(
+        device: &Device,
+        config: LaunchConfig,
+        memory: &Memory,
+        points: &CudaView<'_, u64>,
+        order: u64,
     ) -> Result<(), Error>;
     fn join_parts(device: &Device, config: LaunchConfig, memory: &Memory) -> Result<(), Error>;
     fn weigh(
@@ -77,28 +89,54 @@ pub(crate) struct Finish<'a> {
 }
 
 macro_rules! device_curve {
-    ($curve:ty, $words:literal, $sum_block:literal, $join_block:literal, $sum:literal, $join:literal, $weigh:literal, $finish:literal) => {
+    ($curve:ty, $words:literal, $sum_block:literal, $group_block:literal, $join_block:literal, $groups:literal, $sum:literal, $join:literal, $weigh:literal, $finish:literal) => {
         impl DeviceCurve for $curve {
             const FIELD_WORDS: usize = $words;
             const SUM_BLOCK: u32 = $sum_block;
             const JOIN_BLOCK: u32 = $join_block;
+            const GROUP_BLOCK: u32 = $group_block;
 
-            fn sum_parts(
+            fn add_groups(
                 device: &Device,
                 config: LaunchConfig,
                 memory: &Memory,
                 bases: &CudaView<'_, u64>,
             ) -> Result<(), Error> {
-                // References are below the number of bases, parts within the order, destinations within the sums: `Memory`
-                // was planned for as many of each as there can be.
+                let most = memory.groups_at_a_time as u32;
+                // References are below the number of bases, and every group of them has a sum; a thread of the grid has memory
+                // for `most` groups.
+                launch!(
+                    device,
+                    $groups,
+                    config,
+                    &memory.entries_or_groups,
+                    &memory.scratch_sums,
+                    &memory.scratch_products,
+                    bases,
+                    &memory.order,
+                    &memory.counts,
+                    &memory.alignment,
+                    &most
+                )
+            }
+
+            fn sum_parts(
+                device: &Device,
+                config: LaunchConfig,
+                memory: &Memory,
+                points: &CudaView<'_, u64>,
+                order: u64,
+            ) -> Result<(), Error> {
+                // References are below the number of bases, parts within the order or the groups, destinations within the
+                // sums: `Memory` was planned for as many of each as there can be.
                 launch!(
                     device,
                     $sum,
                     config,
                     &memory.bucket_sums,
                     &memory.partial_sums,
-                    bases,
-                    &memory.order,
+                    points,
+                    &order,
                     &memory.parts,
                     &memory.counts
                 )
@@ -141,7 +179,9 @@ device_curve!(
     G1Projective,
     6,
     128,
+    512,
     128,
+    "cuzk_msm_add_groups_g1",
     "cuzk_msm_sum_parts_g1",
     "cuzk_msm_join_parts_g1",
     "cuzk_msm_weigh_g1",
@@ -151,7 +191,9 @@ device_curve!(
     G2Projective,
     12,
     64,
+    128,
     64,
+    "cuzk_msm_add_groups_g2",
     "cuzk_msm_sum_parts_g2",
     "cuzk_msm_join_parts_g2",
     "cuzk_msm_weigh_g2",
@@ -223,7 +265,7 @@ pub(crate) enum Order<'a> {
     Columns(&'a CudaSlice<u32>),
 }
 
-/// Memory of the sums, for as many terms as the largest has.
+/// Memory of the sums, for as many terms as the largest has. A plan of digits is in it until the next one.
 pub(crate) struct Memory {
     counts: CudaSlice<u32>,
     rest: CudaSlice<u32>,
@@ -231,16 +273,52 @@ pub(crate) struct Memory {
     bin_counts: CudaSlice<u32>,
     bin_starts: CudaSlice<u32>,
     cursors: CudaSlice<u32>,
-    entries: CudaSlice<u64>,
+    /// Of bins, while a plan is made; after that, the sums of groups.
+    entries_or_groups: CudaSlice<u64>,
     order: CudaSlice<u32>,
-    bucket_starts: CudaSlice<u32>,
+    bucket_bounds: CudaSlice<u64>,
     length_counts: CudaSlice<u32>,
     parts: CudaSlice<u32>,
     long_runs: CudaSlice<u32>,
+    scratch_sums: CudaSlice<u64>,
+    scratch_products: CudaSlice<u64>,
     bucket_sums: CudaSlice<u64>,
     partial_sums: CudaSlice<u64>,
     weighed: [CudaSlice<u64>; 2],
     out: CudaSlice<u64>,
+    alignment: Alignment,
+    groups_at_a_time: usize,
+}
+
+/// How sums are computed, and so what memory they take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Method {
+    pub(crate) accumulation: Accumulation,
+    /// For how many terms windows are chosen, where not for those of each sum.
+    pub(crate) like: Option<usize>,
+    /// With groups, how many of them a thread takes at a time.
+    pub(crate) groups_at_a_time: usize,
+}
+
+impl Method {
+    pub(crate) fn alignment(&self) -> Alignment {
+        match self.accumulation {
+            Accumulation::Xyzz => Alignment { levels: 0 },
+            Accumulation::Affine => Alignment { levels: GROUP_LEVELS },
+        }
+    }
+}
+
+impl Alignment {
+    /// Groups of so many references that are one bucket's.
+    fn groups(self, n: usize) -> usize {
+        n.div_ceil(1 << self.levels)
+    }
+
+    /// At most so many groups of `n` references in `n_runs` buckets.
+    fn most_groups(self, n: usize, n_runs: usize) -> usize {
+        if self.levels == 0 { n } else { (n >> self.levels) + n_runs }
+    }
 }
 
 /// How much of everything a sum can need.
@@ -248,49 +326,61 @@ pub(crate) struct Memory {
 pub(crate) struct Capacity {
     terms: usize,
     bins: usize,
-    entries: usize,
+    entries_or_groups: usize,
+    references: usize,
     buckets: usize,
     parts: usize,
+    scratch_words: usize,
     bucket_words: usize,
     partial_words: usize,
     weighed_words: usize,
 }
 
 impl Capacity {
-    /// For sums of up to `n` terms over a curve, with the windows of `like` terms where that is given.
-    pub(crate) fn for_terms<P: DeviceCurve>(device: &Device, n: usize, like: Option<usize>) -> Self {
-        Self::for_threads::<P>(part_threads(device), n, like)
+    /// For sums of up to `n` terms over a curve.
+    pub(crate) fn for_terms<P: DeviceCurve>(device: &Device, n: usize, method: &Method) -> Self {
+        Self::for_multiprocessors::<P>(device.n_multiprocessors as usize, n, method)
     }
 
-    fn for_threads<P: DeviceCurve>(threads: usize, n: usize, like: Option<usize>) -> Self {
-        if let Some(like) = like {
-            return Self::of::<P>(threads, n, &best_windows::<P>(like));
+    fn for_multiprocessors<P: DeviceCurve>(n_multiprocessors: usize, n: usize, method: &Method) -> Self {
+        if let Some(like) = method.like {
+            return Self::of::<P>(n_multiprocessors, n, &best_windows::<P>(like), method);
         }
         // Fewer terms have narrower windows, of which there are more: each width counts with the most terms that have it.
         let mut capacity = Capacity::default();
         let mut most = Some(n);
         while let Some(n) = most {
             let windows = best_windows::<P>(n);
-            capacity = capacity.max(Self::of::<P>(threads, n, &windows));
+            capacity = capacity.max(Self::of::<P>(n_multiprocessors, n, &windows, method));
             most = fewest_with::<P>(&windows, n).checked_sub(1);
         }
         capacity
     }
 
     /// For up to `n` terms with these windows.
-    fn of<P: DeviceCurve>(threads: usize, n: usize, windows: &Windows) -> Self {
+    fn of<P: DeviceCurve>(n_multiprocessors: usize, n: usize, windows: &Windows, method: &Method) -> Self {
+        let alignment = method.alignment();
         let (buckets, entries) = (n_buckets(windows), n * windows.n as usize);
         let runs = buckets + N_ONES_RUNS as usize;
         let sum_words = 4 * P::FIELD_WORDS;
-        // What `max_part_length` leaves of n references: of n ones and sorted ones, it divides the larger number by the threads,
-        // unless that is too much.
-        let spread = (2 * threads).max((entries + n) / MAX_PART_LENGTH as usize);
+        // The ones are filled up as a bucket is.
+        let groups = alignment.most_groups(n + entries, buckets + 1);
+        let grouped = |n| if alignment.levels == 0 { 0 } else { n };
+        // What `max_part_length` leaves of so many: of n ones and sorted ones, it divides the larger number by the threads, unless
+        // that is too much. What fills groups up comes on top.
+        let filling = grouped(buckets / MIN_PART_LENGTH as usize + 1);
+        let spread = (2 * part_threads(n_multiprocessors) + filling).max(groups / MAX_PART_LENGTH as usize);
+        let group_threads = n_multiprocessors * P::GROUP_BLOCK as usize;
+        let at_a_time = groups.div_ceil(group_threads).clamp(1, method.groups_at_a_time);
         Capacity {
             terms: n,
             bins: (windows.n as usize) << windows.bins(n).high_bits,
-            entries,
+            entries_or_groups: entries.max(grouped(groups * 2 * P::FIELD_WORDS)),
+            references: groups << alignment.levels,
             buckets,
             parts: runs + spread,
+            // Of field elements: a point is two.
+            scratch_words: grouped((group_threads * at_a_time * P::FIELD_WORDS) << (GROUP_LEVELS - 1)),
             bucket_words: runs * sum_words,
             // A long run has at most one part that is not full.
             partial_words: 2 * spread * sum_words,
@@ -302,9 +392,11 @@ impl Capacity {
         Capacity {
             terms: self.terms.max(other.terms),
             bins: self.bins.max(other.bins),
-            entries: self.entries.max(other.entries),
+            entries_or_groups: self.entries_or_groups.max(other.entries_or_groups),
+            references: self.references.max(other.references),
             buckets: self.buckets.max(other.buckets),
             parts: self.parts.max(other.parts),
+            scratch_words: self.scratch_words.max(other.scratch_words),
             bucket_words: self.bucket_words.max(other.bucket_words),
             partial_words: self.partial_words.max(other.partial_words),
             weighed_words: self.weighed_words.max(other.weighed_words),
@@ -314,17 +406,19 @@ impl Capacity {
     /// Bytes that [`Memory::new`] asks for.
     pub(crate) fn bytes(&self) -> usize {
         let words = self.terms * MAGNITUDE_WORDS
-            + self.entries
+            + self.entries_or_groups
+            + self.buckets
+            + 3 * self.scratch_words
             + self.bucket_words
             + self.partial_words
             + 2 * self.weighed_words;
-        let halves = 2 * self.terms + 3 * self.bins + self.entries + self.buckets + 2 * PART_U32 * self.parts;
+        let halves = self.terms + 3 * self.bins + self.references + 2 * PART_U32 * self.parts;
         8 * words + 4 * halves
     }
 }
 
 impl Memory {
-    pub(crate) fn new(device: &Device, capacity: &Capacity) -> Result<Self, Error> {
+    pub(crate) fn new(device: &Device, capacity: &Capacity, method: &Method) -> Result<Self, Error> {
         Ok(Memory {
             counts: device.allocate(N_COUNTS)?,
             rest: device.allocate(capacity.terms)?,
@@ -332,17 +426,21 @@ impl Memory {
             bin_counts: device.allocate(capacity.bins)?,
             bin_starts: device.allocate(capacity.bins + 1)?,
             cursors: device.allocate(capacity.bins)?,
-            entries: device.allocate(capacity.entries)?,
-            order: device.allocate(capacity.terms + capacity.entries)?,
-            bucket_starts: device.allocate(capacity.buckets + 1)?,
+            entries_or_groups: device.allocate(capacity.entries_or_groups)?,
+            order: device.allocate(capacity.references)?,
+            bucket_bounds: device.allocate(capacity.buckets)?,
             length_counts: device.allocate(MAX_PART_LENGTH as usize)?,
             parts: device.allocate(capacity.parts * PART_U32)?,
             long_runs: device.allocate(capacity.parts * LONG_RUN_U32)?,
+            scratch_sums: device.allocate(2 * capacity.scratch_words)?,
+            scratch_products: device.allocate(capacity.scratch_words)?,
             bucket_sums: device.allocate(capacity.bucket_words)?,
             partial_sums: device.allocate(capacity.partial_words)?,
             weighed: [device.allocate(capacity.weighed_words)?, device.allocate(capacity.weighed_words)?],
             // At most a sum a bit of the scalars and one a window, and that of the ones.
             out: device.allocate((2 * MAGNITUDE_BITS as usize + 2) * 3 * 12)?,
+            alignment: method.alignment(),
+            groups_at_a_time: method.groups_at_a_time,
         })
     }
 }
@@ -351,18 +449,14 @@ impl Memory {
 const MIN_PART_LENGTH: u32 = 16;
 const MAX_PART_LENGTH: u32 = 1024;
 
-/// Threads that sum parts at a time.
-fn part_threads(device: &Device) -> usize {
-    device.n_multiprocessors as usize * SUM_THREADS
+/// Threads that sum parts at a time, in G1: registers allow a multiprocessor so many.
+fn part_threads(n_multiprocessors: usize) -> usize {
+    n_multiprocessors * 384
 }
 
 /// Short enough that all threads have a part, but long enough that buckets of ordinary size are one.
-fn max_part_length(device: &Device, n_references: usize, n_buckets: usize) -> u32 {
-    max_part_length_of(part_threads(device), n_references, n_buckets)
-}
-
-fn max_part_length_of(threads: usize, n_references: usize, n_buckets: usize) -> u32 {
-    let length = (n_references / threads).max(4 * n_references / n_buckets).next_power_of_two();
+fn max_part_length(n_multiprocessors: usize, n: usize, n_buckets: usize) -> u32 {
+    let length = (n / part_threads(n_multiprocessors)).max(4 * n / n_buckets).next_power_of_two();
     length.clamp(MIN_PART_LENGTH as usize, MAX_PART_LENGTH as usize) as u32
 }
 
@@ -372,158 +466,182 @@ fn weigh_factor(n_buckets: usize) -> usize {
     (1 << factor.ilog2()).min(MAX_FACTOR)
 }
 
-/// A sum under way: its terms are sorted out.
-pub(crate) struct Terms {
+/// What a plan of digits in [`Memory`] is for: terms sorted out by 0, 1 and the buckets of the rest, and these divided into
+/// parts. It serves every query whose bases have these scalars.
+#[derive(Clone, Copy)]
+pub(crate) struct DigitPlan {
     windows: Windows,
     n_ones: usize,
     n_rest: usize,
 }
 
+impl DigitPlan {
+    fn n_runs(&self) -> usize {
+        n_buckets(&self.windows) + N_ONES_RUNS as usize
+    }
+
+    /// Parts have so many points, and there are at most so many of them.
+    fn parts(&self, n_multiprocessors: usize, alignment: Alignment) -> (u32, usize) {
+        let n_sorted = self.n_rest * self.windows.n as usize;
+        let n_buckets = n_buckets(&self.windows);
+        let n_long = alignment.groups(n_sorted.max(self.n_ones));
+        let length = max_part_length(n_multiprocessors, n_long, n_buckets);
+        let n_groups = alignment.most_groups(n_sorted + self.n_ones, n_buckets + 1);
+        (length, self.n_runs() + n_groups / length as usize)
+    }
+
+    /// Neighbouring buckets that are weighed together, and log₂ of how many such groups a window has.
+    fn weighing(&self) -> (usize, u32) {
+        let bits = self.windows.bits - 1;
+        let factor = weigh_factor(n_buckets(&self.windows)).min(1 << bits);
+        (factor, bits - factor.ilog2())
+    }
+
+    /// Points that a sum leaves.
+    fn n_out(&self) -> usize {
+        (self.windows.n * (self.weighing().1 + 1)) as usize + 1
+    }
+}
+
 impl Memory {
-    /// Sorts the terms of some bases out by 0, 1 and the rest; the counts come back, so this waits for the device. The windows
-    /// are those of least cost for as many terms as there are, or as `like` says.
-    pub(crate) fn classify<P: DeviceCurve>(
+    /// Plans the sums of some bases. The counts of ones and others come back, so this waits for the device. The windows are those
+    /// of least cost for as many terms as there are, or as `like` says.
+    pub(crate) fn plan<P: DeviceCurve>(
         &mut self,
         device: &Device,
         scalars: &Scalars<'_>,
         bases: Range<usize>,
         like: Option<usize>,
-    ) -> Result<Terms, Error> {
+    ) -> Result<DigitPlan, Error> {
         device.clear(&mut self.counts)?;
         let (first, n) = (bases.start as u32, bases.len() as u32);
-        let bits = if let Order::Reversed(bits) = scalars.order { bits } else { 0 };
+        let (columns, bits) = match scalars.order {
+            Order::Same => (0, 0),
+            Order::Reversed(bits) => (0, bits),
+            Order::Columns(columns) => (device.address(columns), 0),
+        };
         let w = &scalars.w;
-        let config = grid(n as usize, BLOCK);
         // One look at each scalar, of which w has as many as there are bases; at most as many ones and others as there are terms.
-        if let Order::Columns(columns) = scalars.order {
-            launch!(
-                device,
-                "cuzk_msm_classify",
-                config,
-                &self.order,
-                &self.rest,
-                &self.magnitudes,
-                &self.counts,
-                w,
-                columns,
-                &first,
-                &n,
-                &bits
-            )?;
-        } else {
-            let none = 0u64;
-            launch!(
-                device,
-                "cuzk_msm_classify",
-                config,
-                &self.order,
-                &self.rest,
-                &self.magnitudes,
-                &self.counts,
-                w,
-                &none,
-                &first,
-                &n,
-                &bits
-            )?;
-        }
+        launch!(
+            device,
+            "cuzk_msm_classify",
+            grid(n as usize, BLOCK),
+            &self.order,
+            &self.rest,
+            &self.magnitudes,
+            &self.counts,
+            w,
+            &columns,
+            &first,
+            &n,
+            &bits
+        )?;
         let counts = device.stream.clone_dtoh(&self.counts).map_err(device.error("cuMemcpyDtoH"))?;
         let (n_ones, n_rest) = (counts[0] as usize, counts[1] as usize);
-        Ok(Terms { windows: best_windows::<P>(like.unwrap_or(n_rest)), n_ones, n_rest })
+        let plan = DigitPlan { windows: best_windows::<P>(like.unwrap_or(n_rest)), n_ones, n_rest };
+        self.sort(device, &plan)?;
+        self.plan_parts(device, &plan)?;
+        Ok(plan)
     }
 
-    /// The sum of the terms, which [`Memory::classify`] has just sorted out.
-    pub(crate) fn sum<P: DeviceCurve>(
+    /// Submits a sum by the plan, which must be the last that was made. [`Memory::collect`] has to follow before the next one.
+    pub(crate) fn submit<P: DeviceCurve>(
         &mut self,
         device: &Device,
         bases: &CudaView<'_, u64>,
-        terms: &Terms,
-    ) -> Result<Sums<P>, Error> {
-        self.sort(device, terms)?;
-        let windows = &terms.windows;
-        let n_buckets = n_buckets(windows) as u32;
-        let n_references = terms.n_ones + terms.n_rest * windows.n as usize;
-        let n_sorted = terms.n_rest * windows.n as usize;
-        let max_length = max_part_length(device, n_sorted.max(terms.n_ones), n_buckets as usize);
-        self.plan_parts(device, n_buckets, max_length)?;
-
+        plan: &DigitPlan,
+    ) -> Result<(), Error> {
         device.clear(&mut self.bucket_sums)?;
-        let n_runs = (n_buckets + N_ONES_RUNS) as usize;
-        let n_parts = n_runs + n_references / max_length as usize;
-        P::sum_parts(device, grid(n_parts, P::SUM_BLOCK), self, bases)?;
+        let (_, n_parts) = plan.parts(device.n_multiprocessors as usize, self.alignment);
+        let parts = grid(n_parts, P::SUM_BLOCK);
+        if self.alignment.levels == 0 {
+            P::sum_parts(device, parts, self, bases, device.address(&self.order))?;
+        } else {
+            let n_blocks = device.n_multiprocessors as usize;
+            P::add_groups(device, blocks(n_blocks, P::GROUP_BLOCK, 0), self, bases)?;
+            P::sum_parts(device, parts, self, &self.entries_or_groups.as_view(), 0)?;
+        }
         let sum_words = 4 * P::FIELD_WORDS;
         let shared = P::JOIN_BLOCK as usize * sum_words * 8;
         let join = blocks(4 * device.n_multiprocessors as usize, P::JOIN_BLOCK, shared);
         P::join_parts(device, join, self)?;
 
-        let factor = weigh_factor(n_buckets as usize).min(1 << (windows.bits - 1));
-        let n_weighed = n_buckets / factor as u32;
+        let n_buckets = n_buckets(&plan.windows);
+        let (factor, log2_n) = plan.weighing();
         if factor > 1 {
-            P::weigh(device, grid(n_weighed as usize, P::JOIN_BLOCK), self, n_weighed, factor as u32)?;
+            let n_weighed = n_buckets / factor;
+            let config = grid(n_weighed, P::JOIN_BLOCK);
+            P::weigh(device, config, self, n_weighed as u32, factor as u32)?;
         }
-        let log2_n = windows.bits - 1 - factor.ilog2();
         // Buckets are their own sums of both kinds.
         let [s, t] = if factor > 1 { [&self.weighed[0], &self.weighed[1]] } else { [&self.bucket_sums; 2] };
-        let ones = self.bucket_sums.slice(n_buckets as usize * sum_words..n_runs * sum_words);
-        let finish = Finish { out: &self.out, s, t, ones, n_windows: windows.n, log2_n };
-        let n_out = (windows.n * (log2_n + 1)) as usize + 1;
-        P::finish(device, blocks(n_out, P::JOIN_BLOCK, shared), &finish)?;
-        let words = device
-            .stream
-            .clone_dtoh(&self.out.slice(..n_out * 3 * P::FIELD_WORDS))
-            .map_err(device.error("cuMemcpyDtoH"))?;
-        Ok(Sums { points: values_of(&words, P::identity()), windows: *windows, log2_n })
+        let ones = self.bucket_sums.slice(n_buckets * sum_words..plan.n_runs() * sum_words);
+        let finish = Finish { out: &self.out, s, t, ones, n_windows: plan.windows.n, log2_n };
+        P::finish(device, blocks(plan.n_out(), P::JOIN_BLOCK, shared), &finish)
     }
 
-    /// References in order of (window, |digit|) after those of the ones, and where each bucket starts.
-    fn sort(&mut self, device: &Device, terms: &Terms) -> Result<(), Error> {
-        let windows = &terms.windows;
-        let bins = windows.bins(terms.n_rest);
+    /// What was submitted by this plan. Waits for the device.
+    pub(crate) fn collect<P: DeviceCurve>(
+        &mut self,
+        device: &Device,
+        plan: &DigitPlan,
+    ) -> Result<Sums<P>, Error> {
+        let words = device
+            .stream
+            .clone_dtoh(&self.out.slice(..plan.n_out() * 3 * P::FIELD_WORDS))
+            .map_err(device.error("cuMemcpyDtoH"))?;
+        Ok(Sums { points: values_of(&words, P::identity()), plan: *plan })
+    }
+
+    /// References in order of (window, |digit|) after those of the ones, and where each bucket is.
+    fn sort(&mut self, device: &Device, plan: &DigitPlan) -> Result<(), Error> {
+        let windows = &plan.windows;
+        let bins = windows.bins(plan.n_rest);
         let n_bins = windows.n << bins.high_bits;
-        let (n, n_ones) = (terms.n_rest as u32, terms.n_ones as u32);
-        let n_blocks = terms.n_rest.div_ceil(TERMS_PER_BLOCK).max(1);
+        let n = plan.n_rest as u32;
+        let n_blocks = plan.n_rest.div_ceil(TERMS_PER_BLOCK).max(1);
         device.clear(&mut self.bin_counts)?;
-        {
-            // The digits lie where the references of the rest will, which are written when the digits are no longer wanted.
-            let digits = self.order.slice(terms.n_ones..);
-            // n_bins counters, n scalars, a digit a scalar and window.
-            launch!(
-                device,
-                "cuzk_msm_digits",
-                blocks(n_blocks, BLOCK, 4 * n_bins as usize),
-                &digits,
-                &self.bin_counts,
-                &self.magnitudes,
-                &n,
-                windows,
-                &bins,
-                &n_bins
-            )?;
-            launch!(
-                device,
-                "cuzk_msm_scan_bins",
-                blocks(1, SCAN_BLOCK, 4 * n_bins as usize),
-                &self.bin_starts,
-                &self.cursors,
-                &self.bin_counts,
-                &self.counts,
-                &n_bins
-            )?;
-            let mut fill = blocks(n_blocks, BLOCK, 8 * TERMS_PER_BLOCK + (8 << bins.high_bits));
-            fill.grid_dim.1 = windows.n;
-            launch!(
-                device,
-                "cuzk_msm_fill_bins",
-                fill,
-                &self.entries,
-                &self.cursors,
-                &self.rest,
-                &digits,
-                &n,
-                &n_ones,
-                &bins
-            )?;
-        }
+        // The digits lie where the references of the rest will, which are written when the digits are no longer wanted.
+        let first = self.alignment.groups(plan.n_ones) << self.alignment.levels;
+        let digits = self.order.slice(first..);
+        // n_bins counters, n scalars, a digit a scalar and window.
+        launch!(
+            device,
+            "cuzk_msm_digits",
+            blocks(n_blocks, BLOCK, 4 * n_bins as usize),
+            &digits,
+            &self.bin_counts,
+            &self.magnitudes,
+            &n,
+            windows,
+            &bins,
+            &n_bins
+        )?;
+        launch!(
+            device,
+            "cuzk_msm_scan_bins",
+            blocks(1, SCAN_BLOCK, 4 * n_bins as usize),
+            &self.bin_starts,
+            &self.cursors,
+            &self.order,
+            &self.counts,
+            &self.bin_counts,
+            &n_bins,
+            &self.alignment
+        )?;
+        let mut fill = blocks(n_blocks, BLOCK, 8 * TERMS_PER_BLOCK + (8 << bins.high_bits));
+        fill.grid_dim.1 = windows.n;
+        launch!(
+            device,
+            "cuzk_msm_fill_bins",
+            fill,
+            &self.entries_or_groups,
+            &self.cursors,
+            &self.rest,
+            &digits,
+            &n,
+            &bins
+        )?;
         let staged = STAGED as u32;
         let sort = blocks(n_bins as usize, SORT_BLOCK, 4 * ((1 << bins.low_bits) + STAGED));
         launch!(
@@ -531,35 +649,38 @@ impl Memory {
             "cuzk_msm_sort_bins",
             sort,
             &self.order,
-            &self.bucket_starts,
-            &self.entries,
+            &self.bucket_bounds,
+            &self.counts,
+            &self.entries_or_groups,
             &self.bin_starts,
-            &n_ones,
             &staged,
-            &bins
+            &bins,
+            &self.alignment
         )
     }
 
-    fn plan_parts(&mut self, device: &Device, n_buckets: u32, max_length: u32) -> Result<(), Error> {
-        let n_runs = (n_buckets + N_ONES_RUNS) as usize;
+    fn plan_parts(&mut self, device: &Device, plan: &DigitPlan) -> Result<(), Error> {
+        let n_buckets = n_buckets(&plan.windows) as u32;
+        let (max_length, _) = plan.parts(device.n_multiprocessors as usize, self.alignment);
         let per_length = 4 * max_length as usize;
         device.clear(&mut self.length_counts)?;
         let few = blocks(
-            n_runs.div_ceil(BLOCK as usize).min(8 * device.n_multiprocessors as usize),
+            plan.n_runs().div_ceil(BLOCK as usize).min(8 * device.n_multiprocessors as usize),
             BLOCK,
             per_length,
         );
-        // n_buckets + 1 starts, max_length counters.
+        // n_buckets bounds, max_length counters.
         launch!(
             device,
             "cuzk_msm_count_parts",
             few,
             &self.length_counts,
             &self.counts,
-            &self.bucket_starts,
+            &self.bucket_bounds,
             &n_buckets,
             &N_ONES_RUNS,
-            &max_length
+            &max_length,
+            &self.alignment
         )?;
         launch!(
             device,
@@ -577,34 +698,36 @@ impl Memory {
             &self.long_runs,
             &self.length_counts,
             &self.counts,
-            &self.bucket_starts,
+            &self.bucket_bounds,
             &n_buckets,
             &N_ONES_RUNS,
-            &max_length
+            &max_length,
+            &self.alignment
         )
     }
 }
 
-/// What a sum leaves: for each window Σ Tₖ, then for each of log2_n bits Σ Sₖ over the k that have it; last, the sum of the
-/// ones. Of 2^log2_n groups of neighbouring buckets, Sₖ is the sum of group k and Tₖ that of its i-th bucket i + 1 times.
+/// What a sum leaves: for each window Σ Tₖ, then for each bit of a group's number Σ Sₖ over the k that have it; last, the sum of
+/// the ones. Of groups of neighbouring buckets, Sₖ is the sum of group k and Tₖ that of its i-th bucket i + 1 times.
 pub(crate) struct Sums<P> {
     points: Vec<P>,
-    windows: Windows,
-    log2_n: u32,
+    plan: DigitPlan,
 }
 
 impl<P: DeviceCurve> Sums<P> {
-    /// Σ 2^(ci)·window[i] and the ones, a window being Σ Tₖ + Σ k·factor·Sₖ. Some 30 additions and doublings a window.
+    /// Σ 2^(ci)·window[i] and the ones, a window being Σ Tₖ + Σ k·factor·Sₖ. Some 50 additions and doublings a window, on all
+    /// threads, and then 254 doublings.
     pub(crate) fn combine(&self) -> P {
         let [windows @ .., ones] = &self.points[..] else { unreachable!("the ones have a sum") };
         let double = |sum: P, times: u32| (0..times).fold(sum, |sum, _| sum.double());
-        let Windows { bits, .. } = self.windows;
+        let Windows { bits, .. } = self.plan.windows;
+        let (_, log2_n) = self.plan.weighing();
         let window = |sums: &[P]| {
             let by_bit = sums[1..].iter().rev().fold(P::identity(), |sum, bit| sum.double() + bit);
-            double(by_bit, bits - 1 - self.log2_n) + sums[0]
+            double(by_bit, bits - 1 - log2_n) + sums[0]
         };
-        let windows = windows.chunks_exact(self.log2_n as usize + 1).rev();
-        windows.fold(P::identity(), |sum, sums| double(sum, bits) + window(sums)) + ones
+        let windows: Vec<P> = windows.par_chunks_exact(log2_n as usize + 1).map(window).collect();
+        windows.iter().rev().fold(P::identity(), |sum, window| double(sum, bits) + window) + ones
     }
 }
 
@@ -612,13 +735,17 @@ impl<P: DeviceCurve> Sums<P> {
 mod tests {
     use super::*;
 
+    const ACCUMULATIONS: [Accumulation; 2] = [Accumulation::Xyzz, Accumulation::Affine];
+
     /// Whatever part of n terms is neither 0 nor 1, the memory for n has room for its sum.
-    fn has_room_for_any_rest<P: DeviceCurve>() {
-        const THREADS: usize = 132 * SUM_THREADS;
+    fn has_room_for_any_rest<P: DeviceCurve>(accumulation: Accumulation) {
+        const N_MULTIPROCESSORS: usize = 132;
+        let method = Method { accumulation, like: None, groups_at_a_time: GROUPS_AT_A_TIME[0] };
+        let alignment = method.alignment();
         let rooms =
             [0, 1, 7, 511, 1023, 16_383, (1 << 18) - 1, 1 << 20, (1 << 22) - 1, (1 << 24) - 1, (1 << 27) - 1];
         for n in rooms {
-            let room = Capacity::for_threads::<P>(THREADS, n, None);
+            let room = Capacity::for_multiprocessors::<P>(N_MULTIPROCESSORS, n, &method);
             // All widths with the fewest and the most terms that have them, and powers of two.
             let mut rests: Vec<usize> = (0..28).map(|log2| n.min(1 << log2)).collect();
             let mut most = Some(n);
@@ -629,13 +756,20 @@ mod tests {
             }
             for n_rest in rests {
                 let windows = best_windows::<P>(n_rest);
-                let needed = Capacity::of::<P>(THREADS, n_rest, &windows);
+                let needed = Capacity::of::<P>(N_MULTIPROCESSORS, n_rest, &windows, &method);
                 assert_eq!(room.max(needed), room, "{n_rest} of {n} terms");
                 for n_ones in [0, n - n_rest] {
-                    let (buckets, sorted) = (n_buckets(&windows), n_rest * windows.n as usize);
-                    let length = max_part_length_of(THREADS, sorted.max(n_ones), buckets) as usize;
-                    let parts = buckets + N_ONES_RUNS as usize + (sorted + n_ones) / length;
+                    let plan = DigitPlan { windows, n_ones, n_rest };
+                    let (_, parts) = plan.parts(N_MULTIPROCESSORS, alignment);
                     assert!(parts <= room.parts, "{parts} parts for {n_rest} and {n_ones} of {n} terms");
+                    // The worst that can be: every bucket, and the ones, one reference over whole groups.
+                    let n_buckets = n_buckets(&windows);
+                    let (n_sorted, group) = (n_rest * windows.n as usize, 1 << alignment.levels);
+                    let filled = n_buckets.min(n_sorted);
+                    let references = (n_sorted - filled).next_multiple_of(group)
+                        + filled * group
+                        + n_ones.next_multiple_of(group);
+                    assert!(references <= room.references, "{n_rest} and {n_ones} of {n} terms");
                 }
             }
         }
@@ -643,12 +777,12 @@ mod tests {
 
     #[test]
     fn g1_has_room_for_any_rest() {
-        has_room_for_any_rest::<G1Projective>();
+        ACCUMULATIONS.into_iter().for_each(has_room_for_any_rest::<G1Projective>);
     }
 
     #[test]
     fn g2_has_room_for_any_rest() {
-        has_room_for_any_rest::<G2Projective>();
+        ACCUMULATIONS.into_iter().for_each(has_room_for_any_rest::<G2Projective>);
     }
 
     #[test]

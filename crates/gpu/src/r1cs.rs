@@ -89,6 +89,24 @@ impl DeviceTemplate {
         })
     }
 
+    /// Bytes that [`DeviceTemplate::new`] asks for.
+    pub(crate) fn bytes(template: &Template) -> usize {
+        let sides = [Side::A, Side::B];
+        let terms: usize = (0..template.n_shapes() as u32)
+            .flat_map(|shape| sides.map(|side| template.shape(shape, side).len()))
+            .sum();
+        let rows = template.header().n_rows() + template.block().n_rows();
+        let n_words = template.bits().words().len();
+        let imports = match (template.instances(), import_stride(template)) {
+            (0, _) => 0,
+            (_, 0) => template.imports(0).len(),
+            (n, stride) => n * stride as usize,
+        };
+        let halves = 2 * template.n_shapes() + 2 * rows + imports + n_words;
+        let words = terms + (template.coefficients().len() + template.n_scalars()) * FR_WORDS + 2 * n_words;
+        8 * words + 4 * halves
+    }
+
     pub(crate) fn is_of(&self, template: &Arc<Template>) -> bool {
         Arc::ptr_eq(&self.template, template)
     }
@@ -176,9 +194,9 @@ impl DeviceTemplate {
         let mut a = a.slice_mut(first_row * FR_WORDS..);
         let mut b = b.slice_mut(first_row * FR_WORDS..n * FR_WORDS);
         let shapes = Shapes {
-            terms: address(device, &self.terms),
-            ends: address_u32(device, &self.ends),
-            coefficients: address(device, &self.coefficients),
+            terms: device.address(&self.terms),
+            ends: device.address(&self.ends),
+            coefficients: device.address(&self.coefficients),
         };
         let block = self.template.block();
         let (instance_aux, instance_inputs) = (block.n_aux() as u32, block.n_inputs() as u32);
@@ -238,12 +256,4 @@ fn encode(place: Place) -> u32 {
         Place::HeaderInput(input) => 2 << 30 | input,
         Place::BlockInput(input) => 3 << 30 | input,
     }
-}
-
-fn address(device: &Device, slice: &CudaSlice<u64>) -> u64 {
-    cudarc::driver::DevicePtr::device_ptr(slice, &device.stream).0
-}
-
-fn address_u32(device: &Device, slice: &CudaSlice<u32>) -> u64 {
-    cudarc::driver::DevicePtr::device_ptr(slice, &device.stream).0
 }

@@ -1,6 +1,10 @@
 //! From host to device memory: axis `pin`.
 
-use cudarc::driver::{CudaEvent, CudaSlice, CudaViewMut, DevicePtrMut, PinnedHostSlice, result, sys};
+use std::sync::Arc;
+
+use cudarc::driver::{
+    CudaEvent, CudaSlice, CudaStream, CudaViewMut, DevicePtrMut, PinnedHostSlice, result, sys,
+};
 use cuzk_groth16::{Error, Pin};
 use rayon::prelude::*;
 
@@ -11,9 +15,10 @@ const STAGE_WORDS: usize = 2 << 20;
 /// Words that a thread copies to a staging buffer at a time.
 const COPY_WORDS: usize = 1 << 17;
 
-/// Copies host memory to the device as axis `pin` says.
+/// Copies host memory to the device as axis `pin` says, on a stream of its own, beside the work on the device's.
 pub(crate) struct Uploader {
     pin: Pin,
+    stream: Arc<CudaStream>,
     /// With `staged`: two buffers that take turns, and when what was last in them has arrived.
     stages: Vec<(PinnedHostSlice<u64>, Option<CudaEvent>)>,
 }
@@ -23,11 +28,16 @@ impl Uploader {
         let n_stages = if pin == Pin::Staged { 2 } else { 0 };
         let stages =
             (0..n_stages).map(|_| Ok((device.pinned(STAGE_WORDS)?, None))).collect::<Result<_, Error>>()?;
-        Ok(Uploader { pin, stages })
+        Ok(Uploader { pin, stream: device.new_stream()?, stages })
     }
 
-    /// Copies `words` to the beginning of `to`. The words may be dropped afterwards; work that is submitted to the stream from
-    /// here on sees them on the device.
+    /// Happens when all that was copied so far has arrived: what reads it must wait for that.
+    pub(crate) fn arrival(&self, device: &Device) -> Result<CudaEvent, Error> {
+        device.event_on(&self.stream)
+    }
+
+    /// Copies `words` to the beginning of `to`, which no work that was submitted may use any more. The words may be dropped
+    /// afterwards.
     pub(crate) fn copy(
         &mut self,
         device: &Device,
@@ -42,9 +52,9 @@ impl Uploader {
             Pin::None => {
                 let mut to = to.slice_mut(..words.len());
                 // The driver has taken pageable memory over when it returns.
-                device.stream.memcpy_htod(words, &mut to).map_err(device.error("cuMemcpyHtoDAsync"))
+                self.stream.memcpy_htod(words, &mut to).map_err(device.error("cuMemcpyHtoDAsync"))
             }
-            Pin::Register => copy_registered(device, to, words),
+            Pin::Register => copy_registered(device, &self.stream, to, words),
             Pin::Staged => self.copy_staged(device, to, words),
         }
     }
@@ -69,8 +79,8 @@ impl Uploader {
             let mut to = to.slice_mut(start..start + piece.len());
             // SAFETY: the stage is neither written nor dropped before the event below has happened: `take` above and the
             // `Drop` below wait for it; the destination is as long as the piece.
-            unsafe { copy_async(device, &mut to, stage) }?;
-            *arrived = Some(device.event()?);
+            unsafe { copy_async(device, &self.stream, &mut to, stage) }?;
+            *arrived = Some(device.event_on(&self.stream)?);
         }
         Ok(())
     }
@@ -88,7 +98,12 @@ impl Drop for Uploader {
 }
 
 /// Pins the words where they are for the time of the copy, which is waited for.
-fn copy_registered(device: &Device, to: &mut CudaViewMut<'_, u64>, words: &[u64]) -> Result<(), Error> {
+fn copy_registered(
+    device: &Device,
+    stream: &CudaStream,
+    to: &mut CudaViewMut<'_, u64>,
+    words: &[u64],
+) -> Result<(), Error> {
     let address = words.as_ptr().cast_mut().cast();
     device.bind()?;
     // SAFETY: the range is the borrowed slice's, which is only read, and is registered until the end of this function.
@@ -96,7 +111,8 @@ fn copy_registered(device: &Device, to: &mut CudaViewMut<'_, u64>, words: &[u64]
         .result()
         .map_err(device.error("cuMemHostRegister"))?;
     // SAFETY: the slice outlives the copy, which is waited for.
-    let copied = unsafe { copy_async(device, to, words) }.and_then(|()| device.synchronize());
+    let copied = unsafe { copy_async(device, stream, to, words) }
+        .and_then(|()| stream.synchronize().map_err(device.error("cuStreamSynchronize")));
     // SAFETY: registered above, and no copy from it is under way: it was waited for, or was never submitted.
     let released = unsafe { sys::cuMemHostUnregister(address) }.result();
     copied.and(released.map_err(device.error("cuMemHostUnregister")))
@@ -105,10 +121,15 @@ fn copy_registered(device: &Device, to: &mut CudaViewMut<'_, u64>, words: &[u64]
 /// # Safety
 ///
 /// `words` must stay as they are until the stream has done the copy, and `to` must be at least as long.
-unsafe fn copy_async(device: &Device, to: &mut CudaViewMut<'_, u64>, words: &[u64]) -> Result<(), Error> {
-    let (address, _guard) = to.device_ptr_mut(&device.stream);
+unsafe fn copy_async(
+    device: &Device,
+    stream: &CudaStream,
+    to: &mut CudaViewMut<'_, u64>,
+    words: &[u64],
+) -> Result<(), Error> {
+    let (address, _guard) = to.device_ptr_mut(stream);
     // SAFETY: by the contract of this function.
-    unsafe { result::memcpy_htod_async(address, words, device.stream.cu_stream()) }
+    unsafe { result::memcpy_htod_async(address, words, stream.cu_stream()) }
         .map_err(device.error("cuMemcpyHtoDAsync"))
 }
 
@@ -117,5 +138,12 @@ pub(crate) enum Points {
     /// All of them.
     Resident(CudaSlice<u64>),
     /// Some at a time.
-    Streamed(Vec<u64>),
+    Streamed {
+        /// Their words.
+        words: Vec<u64>,
+        /// Their number.
+        n: usize,
+        /// How many are brought over at a time.
+        chunk: usize,
+    },
 }

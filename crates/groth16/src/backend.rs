@@ -150,10 +150,12 @@ pub trait Backend: Sync {
     /// The name in `--backend` and in reports.
     fn name(&self) -> &'static str;
 
-    /// Loads the parameters for a circuit of shape `shape`.
+    /// Loads the parameters for a circuit of shape `shape`. Only a session that was prepared with a template takes packed witnesses,
+    /// and those of that template.
     fn prepare(
         &self,
         shape: &Shape,
+        template: Option<&Arc<Template>>,
         parameters: &Parameters,
         tuning: &Tuning,
         observer: &dyn Observer,

@@ -129,6 +129,11 @@ pub trait Observer: Sync {
         self.end(phase, elapsed);
     }
 
+    /// What a user should know about how the work is done.
+    fn note(&self, message: String) {
+        let _ = message;
+    }
+
     /// Whether digests are to be computed; they cost a second or so at 2²² rows.
     fn wants_digests(&self) -> bool;
 

@@ -111,6 +111,16 @@ pub enum BG2Cuda {
     Host,
 }
 
+/// How a CUDA device adds points up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Accumulation {
+    /// By groups of eight in affine coordinates with shared divisions, then these sums as the other does.
+    #[default]
+    Affine,
+    /// One after the other, in XYZZ coordinates.
+    Xyzz,
+}
+
 /// How host memory is copied to a CUDA device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pin {
@@ -136,6 +146,8 @@ pub struct Tuning {
     pub b_g2_cpu: BG2Cpu,
     /// Axis `b-g2-cuda`.
     pub b_g2_cuda: BG2Cuda,
+    /// Axis `accumulation`.
+    pub accumulation: Accumulation,
     /// Axis `pin`.
     pub pin: Pin,
     /// Axis `synthesis`.
@@ -270,12 +282,30 @@ const B_G2_CUDA: Axis = Axis {
         Value {
             name: "device",
             what: "with --backend cuda, the sum in G2 runs on the device after those in G1",
-            measured: "PoRep 2 KiB, from packed witness to five points: 50 to 51 ms on the device, 143 ms with the host's 16 cores for this sum (one H200, 2026-11-29)",
+            measured: "PoRep 2 KiB, from packed witness to five points: 44 ms on the device, 147 ms with the host's 16 cores for this sum (one H200, 2026-11-30)",
         },
         Value {
             name: "host",
             what: "with --backend cuda, it runs on the processor, beside the work of the device",
-            measured: "PoRep 2 KiB, from packed witness to five points: 50 to 51 ms on the device, 143 ms with the host's 16 cores for this sum (one H200, 2026-11-29)",
+            measured: "PoRep 2 KiB, from packed witness to five points: 44 ms on the device, 147 ms with the host's 16 cores for this sum (one H200, 2026-11-30)",
+        },
+    ],
+};
+
+const ACCUMULATION: Axis = Axis {
+    name: "accumulation",
+    decided: Decided::AtRun,
+    backends: &["cuda"],
+    values: &[
+        Value {
+            name: "affine",
+            what: "a CUDA device adds groups of eight points of a bucket in affine coordinates, with divisions shared among many groups, then their sums in XYZZ coordinates",
+            measured: "PoRep 2 KiB, from packed witness to five points: 43.7 to 44.0 ms, xyzz 47.9 to 48.6 ms; sum of 2^24 uniform terms 91.7 ms, xyzz 102.1 ms; 3.6 to 5.8 GiB of the device's memory, xyzz 3.1 GiB (one H200, 2026-11-30)",
+        },
+        Value {
+            name: "xyzz",
+            what: "it adds them one after the other in XYZZ coordinates, which takes less memory",
+            measured: "PoRep 2 KiB, from packed witness to five points: 47.9 to 48.6 ms, affine 43.7 to 44.0 ms; sum of 2^24 uniform terms 102.1 ms, affine 91.7 ms; 3.1 GiB of the device's memory, affine 3.6 to 5.8 GiB (one H200, 2026-11-30)",
         },
     ],
 };
@@ -288,17 +318,17 @@ const PIN: Axis = Axis {
         Value {
             name: "staged",
             what: "witnesses and streamed parameters go to a CUDA device through two pinned buffers of 16 MiB that take turns",
-            measured: "PoRep 2 KiB: packed witness (2 MB) 0.5 ms; with synthesis=enforce (258 MB) 9 ms; all with streamed parameters 115 ms (one H200 with 16 cores, 2026-11-29)",
+            measured: "PoRep 2 KiB: packed witness (2 MB) 0.5 ms; with synthesis=enforce (258 MB) 9 ms; all with streamed parameters 75 ms (accumulation=xyzz, one H200 with 16 cores, 2026-11-30)",
         },
         Value {
             name: "none",
             what: "they go from pageable memory",
-            measured: "PoRep 2 KiB: packed witness (2 MB) 0.3 ms; with synthesis=enforce (258 MB) 39 and 43 ms; all with streamed parameters 219 ms (one H200 with 16 cores, 2026-11-29)",
+            measured: "PoRep 2 KiB: packed witness (2 MB) 0.3 ms; with synthesis=enforce (258 MB) 39 and 43 ms; all with streamed parameters 189 ms (accumulation=xyzz, one H200 with 16 cores, 2026-11-30)",
         },
         Value {
             name: "register",
             what: "they are pinned where they are for the time of the copy",
-            measured: "PoRep 2 KiB: packed witness (2 MB) 1 to 2.5 ms; with synthesis=enforce (258 MB) 31 and 33 ms; all with streamed parameters 188 ms (one H200, 2026-11-29); published elsewhere: pinning 125 GiB takes 5.7 s",
+            measured: "PoRep 2 KiB: packed witness (2 MB) 1 to 2.5 ms; with synthesis=enforce (258 MB) 31 and 33 ms; all with streamed parameters 119 ms (accumulation=xyzz, one H200, 2026-11-30); published elsewhere: pinning 125 GiB takes 5.7 s",
         },
     ],
 };
@@ -369,7 +399,8 @@ const LC: Axis = Axis {
 
 impl Tuning {
     /// All axes.
-    pub const AXES: &'static [Axis] = &[NTT, ISA, WINDOWS, B_G2_CPU, B_G2_CUDA, PIN, SYNTHESIS, PRESIZE, LC];
+    pub const AXES: &'static [Axis] =
+        &[NTT, ISA, WINDOWS, B_G2_CPU, B_G2_CUDA, ACCUMULATION, PIN, SYNTHESIS, PRESIZE, LC];
 
     /// The value of axis `lc` in this build.
     pub const fn lc() -> &'static str {
@@ -396,6 +427,8 @@ impl Tuning {
             ("b-g2-cpu", "sequential") => self.b_g2_cpu = BG2Cpu::Sequential,
             ("b-g2-cuda", "device") => self.b_g2_cuda = BG2Cuda::Device,
             ("b-g2-cuda", "host") => self.b_g2_cuda = BG2Cuda::Host,
+            ("accumulation", "xyzz") => self.accumulation = Accumulation::Xyzz,
+            ("accumulation", "affine") => self.accumulation = Accumulation::Affine,
             ("pin", "none") => self.pin = Pin::None,
             ("pin", "register") => self.pin = Pin::Register,
             ("pin", "staged") => self.pin = Pin::Staged,
@@ -453,6 +486,10 @@ impl Tuning {
             BG2Cuda::Device => "device",
             BG2Cuda::Host => "host",
         };
+        let accumulation = match self.accumulation {
+            Accumulation::Xyzz => "xyzz",
+            Accumulation::Affine => "affine",
+        };
         let pin = match self.pin {
             Pin::None => "none",
             Pin::Register => "register",
@@ -472,6 +509,7 @@ impl Tuning {
             (WINDOWS.name, windows),
             (B_G2_CPU.name, b_g2_cpu),
             (B_G2_CUDA.name, b_g2_cuda),
+            (ACCUMULATION.name, accumulation),
             (PIN.name, pin),
             (SYNTHESIS.name, synthesis),
             (PRESIZE.name, presize),

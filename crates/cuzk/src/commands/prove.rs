@@ -24,7 +24,7 @@ use crate::failure::{EXIT_NOT_VERIFIED, Failure};
 use crate::loaded::{Circuit, Circuits};
 use crate::machine::{Machine, peak_rss_bytes};
 use crate::partitions::PartitionList;
-use crate::progress::{Progress, Recorder, add_times, milliseconds};
+use crate::progress::{Progress, Recorded, Recorder, add_times, milliseconds};
 use crate::report::{
     AggregateReport, BackendReport, PartitionReport, ProofReport, REPORT_VERSION, Randomness, Report,
     StatementReport, Tool, tuning,
@@ -34,7 +34,7 @@ use crate::{inner_product, output};
 pub(crate) fn run(arguments: &ProveArguments) -> Result<(), Failure> {
     let job = Job::new(arguments)?;
     let mut results = Results::new(arguments)?;
-    let mut circuits = Circuits::new(arguments, job.backend.name, job.tuning);
+    let mut circuits = Circuits::new(arguments, &job.backend, job.tuning);
     let mut worst: Option<Failure> = None;
     for input in inputs(arguments) {
         let input = input?;
@@ -96,6 +96,9 @@ impl<'a> Job<'a> {
                 return usage("--json and --format json without -o both want stdout");
             }
             _ => {}
+        }
+        for place in [&arguments.report, &arguments.trace].into_iter().flatten() {
+            check_place(place)?;
         }
         let mut tuning = Tuning::default();
         tuning.set_all(&arguments.tune)?;
@@ -167,7 +170,7 @@ impl<'a> Job<'a> {
             timed(&recorder, Phase::Write, || output::write(output, &encoded))?;
         }
 
-        let mut phases_ms = recorder.finish().phases;
+        let Recorded { phases: mut phases_ms, notes, .. } = recorder.finish();
         proved.iter().for_each(|partition| add_times(&mut phases_ms, &partition.report.phases_ms));
         phases_ms.insert(Phase::Total, milliseconds(start.elapsed()));
         let seed = self.arguments.insecure_seed;
@@ -185,6 +188,7 @@ impl<'a> Job<'a> {
             faults: proved.iter().map(|partition| partition.faults).sum(),
             partitions: proved.into_iter().map(|partition| partition.report).collect(),
             phases_ms,
+            notes,
             peak_rss_bytes: peak_rss_bytes(),
             proof: ProofReport { bytes: bytes.len(), sha256: hex::encode(Sha256::digest(&bytes)) },
             aggregate,
@@ -228,16 +232,7 @@ impl<'a> Job<'a> {
         if output == Path::new("-") {
             return Ok(Some(output));
         }
-        let folder = output.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-        if !folder.is_dir() {
-            return Err(Failure::environment(
-                "output",
-                anyhow!("no folder {} to write to", folder.display()),
-            ));
-        }
-        if output.is_dir() {
-            return Err(Failure::environment("output", anyhow!("{} is a folder", output.display())));
-        }
+        check_place(&output)?;
         let same = |input: &Path| {
             let paths = (output.canonicalize(), input.canonicalize());
             matches!(paths, (Ok(output), Ok(input)) if output == input)
@@ -318,6 +313,18 @@ impl<'a> Job<'a> {
     }
 }
 
+/// A file can be written there: its folder is one, and it is none itself.
+fn check_place(output: &Path) -> Result<(), Failure> {
+    let folder = output.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(Failure::environment("output", anyhow!("no folder {} to write to", folder.display())));
+    }
+    if output.is_dir() {
+        return Err(Failure::environment("output", anyhow!("{} is a folder", output.display())));
+    }
+    Ok(())
+}
+
 /// One proof of the proofs of all partitions, verified.
 fn aggregate(
     statement: &Statement,
@@ -344,25 +351,49 @@ struct ProvedPartition {
 }
 
 /// The backend that was asked for, or the fastest that there is; a GPU that was asked for and is not there is an error.
-pub(crate) fn choose_backend(choice: BackendChoice, device: usize) -> Result<BackendReport, Failure> {
+pub(crate) fn choose_backend(choice: BackendChoice, device: Option<usize>) -> Result<BackendReport, Failure> {
     const ASKED: &str = "asked for with --backend";
-    let gpu = || {
-        let devices = cuzk_gpu::devices()?;
-        let found = devices.get(device).map(|found| format!("device {device}, {}", found.name));
-        found.ok_or_else(|| cuzk_groth16::Error::DeviceMissing {
-            reason: format!("no device {device}; there are {}, numbered from 0", devices.len()),
-        })
+    let on_processor = |name, why: String| BackendReport { name, why, device: None };
+    let on_gpu = |reason: &str| {
+        let (index, found) = choose_device(device)?;
+        let why = format!("{reason}: {found}");
+        Ok::<_, cuzk_groth16::Error>(BackendReport { name: "cuda", why, device: Some(index) })
     };
-    let (name, why) = match choice {
-        BackendChoice::Auto => match gpu().and_then(|found| cuzk_gpu::check(device).map(|()| found)) {
-            Ok(device) => ("cuda", format!("auto: {device}")),
-            Err(reason) => ("cpu", format!("auto: {reason}")),
-        },
-        BackendChoice::Cpu => ("cpu", ASKED.to_owned()),
-        BackendChoice::Cuda => ("cuda", format!("{ASKED}: {}", gpu()?)),
-        BackendChoice::Reference => ("reference", ASKED.to_owned()),
-    };
-    Ok(BackendReport { name, why })
+    Ok(match choice {
+        BackendChoice::Auto => {
+            on_gpu("auto").unwrap_or_else(|reason| on_processor("cpu", format!("auto: {reason}")))
+        }
+        BackendChoice::Cpu => on_processor("cpu", ASKED.to_owned()),
+        BackendChoice::Cuda => on_gpu(ASKED)?,
+        BackendChoice::Reference => on_processor("reference", ASKED.to_owned()),
+    })
+}
+
+/// The device with this number, or the first that kernels load on; its name, and why others before it are skipped.
+fn choose_device(number: Option<usize>) -> Result<(usize, String), cuzk_groth16::Error> {
+    let missing = |reason| cuzk_groth16::Error::DeviceMissing { reason };
+    let devices = cuzk_gpu::devices()?;
+    let n = devices.len();
+    let mut skipped = vec![];
+    for device in devices.iter().filter(|device| number.is_none_or(|number| device.index == number)) {
+        let usable = match &device.skipped {
+            Some(reason) => Err(reason.clone()),
+            None => cuzk_gpu::check(device.index).map_err(|error| error.to_string()),
+        };
+        match usable {
+            Ok(()) => {
+                let found = [format!("device {}, {}", device.index, device.name)];
+                return Ok((device.index, found.into_iter().chain(skipped).collect::<Vec<_>>().join("; ")));
+            }
+            Err(reason) => skipped.push(format!("{} is skipped: {reason}", device.label())),
+        }
+    }
+    match number {
+        Some(number) if number >= n => {
+            Err(missing(format!("no device {number}; there are {n}, numbered from 0")))
+        }
+        _ => Err(missing(skipped.join("; "))),
+    }
 }
 
 /// Where results go besides the proofs themselves.

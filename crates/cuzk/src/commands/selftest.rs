@@ -12,13 +12,13 @@ use sha2::{Digest, Sha256};
 
 use super::prove::choose_backend;
 use super::{set_threads, test_parameters};
-use crate::arguments::SelftestArguments;
+use crate::arguments::{BackendChoice, SelftestArguments};
 use crate::environment::cache_directory;
 use crate::failure::Failure;
 use crate::machine::Machine;
 use crate::output;
 use crate::progress::{Progress, Recorder};
-use crate::prover::{DeviceChoice, Prover, prover};
+use crate::prover::{Prover, prover};
 use crate::report::{BackendReport, Tool};
 use crate::synthesis::WitnessCheck;
 
@@ -53,8 +53,7 @@ pub(crate) fn run(arguments: &SelftestArguments) -> Result<(), Failure> {
     let parameters = TestParameters::locate(&cache_directory()?, GOLDEN_SEED, statement.parameter_set()?)?;
     test_parameters(&parameters, &statement.registered_proof(), &progress)?;
     let file = Arc::new(Parameters::open(&parameters.path())?);
-    let device = DeviceChoice { device: arguments.device, memory_bytes: None };
-    let prover_of = |backend, tuning| prover(backend, device, file.clone(), tuning, WitnessCheck::Skip);
+    let prover_of = |backend: &_, tuning| prover(backend, None, file.clone(), tuning, WitnessCheck::Skip);
     let prove = |prover: &mut dyn Prover, label: String| {
         let recorder = Recorder::new(&progress, label, false);
         let blinding = Blinding::from_insecure_seed(BLINDING_SEED, 0);
@@ -63,10 +62,11 @@ pub(crate) fn run(arguments: &SelftestArguments) -> Result<(), Failure> {
     };
 
     let portable = Tuning { isa: Isa::Portable, ..Tuning::default() };
-    let (expected, _) = prove(&mut *prover_of("cpu", portable), "the processor's proof: ".to_owned())?;
+    let processor = choose_backend(BackendChoice::Cpu, None)?;
+    let (expected, _) = prove(&mut *prover_of(&processor, portable), "the processor's proof: ".to_owned())?;
     // Else a fault of the processor would be taken for one of the backend.
     statement.verify_partition(file.verifying_key(), 0, &expected)?;
-    let mut tested = prover_of(backend.name, Tuning::default());
+    let mut tested = prover_of(&backend, Tuning::default());
     // What is done once is done now.
     prove(&mut *tested, "the first proof: ".to_owned())?;
     let (mut faults, mut prove_ms) = (vec![], vec![]);

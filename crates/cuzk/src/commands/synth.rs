@@ -131,7 +131,7 @@ impl<'a> Synth<'a> {
         };
         let start = Instant::now();
         let synthesizer = Synthesizer::new(&statement, &self.tuning, check, &self.progress)?;
-        let template_ms = synthesizer.has_template().then(|| milliseconds(start.elapsed()));
+        let template_ms = synthesizer.template().map(|_| milliseconds(start.elapsed()));
 
         let (mut repetitions, mut processor_ms) = (vec![], vec![]);
         let mut reports = vec![];

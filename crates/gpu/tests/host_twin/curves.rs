@@ -1,7 +1,7 @@
 //! The group law in G1 and G2, with all its special cases, against blst's.
 
 use blstrs::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
-use cuzk_device_host::{Affine, Curve, Fp, Fp2, Operation, Xyzz};
+use cuzk_device_host::{Affine, Curve, Fp, Fp2, NEGATE, NO_POINT, Operation, Xyzz};
 use ff::Field;
 use group::{Curve as _, Group};
 use proptest::prelude::*;
@@ -141,6 +141,59 @@ fn sums_agree<F: ReferenceCurve>(choices: &[(u8, bool)], z: &F) {
     }
 }
 
+/// A few points, each with its opposite, points of the same x among them, and infinity.
+fn few_points<F: ReferenceCurve>() -> Vec<F::Group> {
+    let generator = F::Group::generator();
+    let multiples = [1u64, 2, 3, 1 << 40].map(|multiple| generator * Scalar::from(multiple));
+    multiples.into_iter().chain([multiples[0], F::outside(), F::Group::identity()]).collect()
+}
+
+/// Groups of 2^levels of these references, whose numbers are those of `few_points`.
+fn groups_agree<F: ReferenceCurve>(references: &[u32], levels: u32, n_threads: usize) {
+    let points = few_points::<F>();
+    let bases: Vec<Affine<F>> = points.iter().map(F::affine).collect();
+    let term = |&reference: &u32| match reference {
+        NO_POINT => F::Group::identity(),
+        _ if reference & NEGATE != 0 => -points[(reference & !NEGATE) as usize],
+        _ => points[reference as usize],
+    };
+    let groups = references.chunks_exact(1 << levels);
+    let expected: Vec<Affine<F>> =
+        groups.map(|group| F::affine(&group.iter().map(term).sum::<F::Group>())).collect();
+    let whole = &references[..expected.len() << levels];
+    let sums = F::add_groups(&bases, whole, levels, n_threads);
+    assert_eq!(sums, expected, "{references:x?}, {levels} levels, {n_threads} threads");
+}
+
+/// Every pair of references.
+fn pairs_agree<F: ReferenceCurve>() {
+    let few = few_points::<F>().len() as u32;
+    let all: Vec<u32> = (0..few).flat_map(|base| [base, base | NEGATE]).chain([NO_POINT]).collect();
+    let pairs: Vec<u32> = all.iter().flat_map(|a| all.iter().flat_map(|b| [*a, *b])).collect();
+    groups_agree::<F>(&pairs, 1, 3);
+    // One that needs no division, alone.
+    groups_agree::<F>(&[NO_POINT, NO_POINT], 1, 1);
+    groups_agree::<F>(&[], 3, 1);
+}
+
+#[test]
+fn pairs_in_g1() {
+    pairs_agree::<Fp>();
+}
+
+#[test]
+fn pairs_in_g2() {
+    pairs_agree::<Fp2>();
+}
+
+fn references() -> impl Strategy<Value = Vec<u32>> {
+    let reference = prop_oneof![
+        6 => (0u32..7, any::<bool>()).prop_map(|(base, negate)| if negate { base | NEGATE } else { base }),
+        1 => Just(NO_POINT),
+    ];
+    proptest::collection::vec(reference, 0..200)
+}
+
 /// What may be z.
 fn scale<F: Reference>(values: impl Strategy<Value = F>) -> impl Strategy<Value = F> {
     values.prop_filter("z = 0", |value| *value != F::ZERO)
@@ -176,5 +229,15 @@ proptest! {
     #[test]
     fn running_sums_of_g2(choices in choices(), z in scale(any_fp2())) {
         sums_agree(&choices, &z);
+    }
+
+    #[test]
+    fn groups_of_g1(references in references(), levels in 1u32..5, n_threads in 1usize..6) {
+        groups_agree::<Fp>(&references, levels, n_threads);
+    }
+
+    #[test]
+    fn groups_of_g2(references in references(), levels in 1u32..5, n_threads in 1usize..6) {
+        groups_agree::<Fp2>(&references, levels, n_threads);
     }
 }

@@ -158,6 +158,10 @@ fn agrees_in_products<F: Reference>(a: &F, b: &F, c: &F, d: &F) {
     assert_eq!(F::difference_of_products(a, b, c, d), expected, "{a:x?} {b:x?} {c:x?} {d:x?}");
 }
 
+fn agrees_in_inverse<F: Reference>(a: &F) {
+    assert_eq!(a.inverted(), a.inverse(), "1/{a:x?}");
+}
+
 /// What holds in every ring, and how operations are related.
 fn obeys_laws<F: Field>(a: &F, b: &F, c: &F) {
     use Operation::{Add, Double, Multiply, Negate, Square, Subtract};
@@ -177,6 +181,7 @@ fn obeys_laws<F: Field>(a: &F, b: &F, c: &F) {
 fn limits_agree<F: Reference>(limits: &[F]) {
     let n = limits.len();
     for (i, a) in limits.iter().enumerate() {
+        agrees_in_inverse(a);
         for (j, b) in limits.iter().enumerate() {
             agrees(a, b);
             agrees_in_products(a, b, a, b);
@@ -266,6 +271,7 @@ proptest! {
     #[test]
     fn values_in_fp(a in any_fp(), b in any_fp(), c in any_fp(), d in any_fp()) {
         agrees(&a, &b);
+        agrees_in_inverse(&a);
         agrees_in_products(&a, &b, &c, &d);
         obeys_laws(&a, &b, &c);
         prop_assert_eq!(a.to_montgomery().from_montgomery(), a);
@@ -275,6 +281,7 @@ proptest! {
     #[test]
     fn values_in_fr(a in any_fr(), b in any_fr(), c in any_fr(), d in any_fr()) {
         agrees(&a, &b);
+        agrees_in_inverse(&a);
         agrees_in_products(&a, &b, &c, &d);
         obeys_laws(&a, &b, &c);
         prop_assert_eq!(a.to_montgomery().from_montgomery(), a);
@@ -289,6 +296,7 @@ proptest! {
     #[test]
     fn values_in_fp2(a in any_fp2(), b in any_fp2(), c in any_fp2(), d in any_fp2()) {
         agrees(&a, &b);
+        agrees_in_inverse(&a);
         agrees_in_products(&a, &b, &c, &d);
         obeys_laws(&a, &b, &c);
     }
