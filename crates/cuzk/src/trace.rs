@@ -1,7 +1,7 @@
 //! When each phase ran, as a file for Perfetto or Chrome's `about:tracing`.
 //!
 //! The format is the Trace Event Format's JSON object with complete events (`"ph": "X"`), times in microseconds from the start
-//! of the program. Threads 1 and 2 stand for host and device.
+//! of the program. Thread 1 stands for the device, those from 2 on for the host: as many as phases overlap there.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -35,27 +35,66 @@ impl Trace {
 
     /// The file.
     pub(crate) fn to_json(&self) -> String {
-        let lanes = [(Lane::Host, "host"), (Lane::Device, "device")];
-        let names = lanes.map(|(lane, name)| {
-            let args = json!({ "name": name });
-            json!({ "ph": "M", "name": "thread_name", "pid": 1, "tid": thread(lane), "args": args })
-        });
-        let spans = self.spans.lock().expect("no panic while held");
+        let mut spans = std::mem::take(&mut *self.spans.lock().expect("no panic while held"));
+        // Of spans that start together, the one around the others first.
+        spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.elapsed)));
+        let mut host = vec![];
         let microseconds = |time: Duration| time.as_nanos() as f64 / 1e3;
-        let events = spans.iter().map(|span| {
-            json!({
-                "ph": "X", "name": span.name, "pid": 1, "tid": thread(span.lane),
-                "ts": microseconds(span.start), "dur": microseconds(span.elapsed),
+        let events: Vec<_> = spans
+            .iter()
+            .map(|span| {
+                let thread = match span.lane {
+                    Lane::Device => DEVICE_THREAD,
+                    Lane::Host => DEVICE_THREAD + 1 + row_for(&mut host, span),
+                };
+                json!({
+                    "ph": "X", "name": span.name, "pid": 1, "tid": thread,
+                    "ts": microseconds(span.start), "dur": microseconds(span.elapsed),
+                })
             })
+            .collect();
+        let names = (DEVICE_THREAD..=DEVICE_THREAD + host.len()).map(|thread| {
+            let args = json!({ "name": if thread == DEVICE_THREAD { "device" } else { "host" } });
+            json!({ "ph": "M", "name": "thread_name", "pid": 1, "tid": thread, "args": args })
         });
-        let events: Vec<_> = names.into_iter().chain(events).collect();
+        let events: Vec<_> = names.chain(events).collect();
         format!("{:#}\n", json!({ "displayTimeUnit": "ms", "traceEvents": events }))
     }
 }
 
-fn thread(lane: Lane) -> u32 {
-    match lane {
-        Lane::Host => 1,
-        Lane::Device => 2,
+const DEVICE_THREAD: usize = 1;
+
+/// The first row where a span is within another or after it; rows have the ends of the spans that are open, innermost last. Spans
+/// come by start.
+fn row_for(rows: &mut Vec<Vec<Duration>>, span: &Span) -> usize {
+    let end = span.start + span.elapsed;
+    let place = rows.iter_mut().position(|open| {
+        while open.last().is_some_and(|open| *open <= span.start) {
+            open.pop();
+        }
+        open.last().is_none_or(|open| end <= *open)
+    });
+    let row = place.unwrap_or_else(|| {
+        rows.push(vec![]);
+        rows.len() - 1
+    });
+    rows[row].push(end);
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_that_overlap_have_rows_of_their_own() {
+        let mut rows = vec![];
+        let ms = Duration::from_millis;
+        let mut row = |start: u64, elapsed: u64| {
+            let span = Span { name: String::new(), lane: Lane::Host, start: ms(start), elapsed: ms(elapsed) };
+            row_for(&mut rows, &span)
+        };
+        // One with two within it, one that begins within the second and goes on, one after all.
+        assert_eq!([row(0, 10), row(0, 4), row(4, 6), row(5, 7), row(11, 1), row(12, 1)], [0, 0, 0, 1, 0, 0]);
     }
 }
