@@ -43,6 +43,11 @@ impl CpuFixedBase {
         Self::with_windows(arithmetic, Windows::new(WINDOW_BITS))
     }
 
+    /// Builds both tables now, which otherwise the first multiplications do.
+    pub fn build_tables(&self) {
+        rayon::join(|| self.g1_table(), || self.g2_table());
+    }
+
     fn with_windows(arithmetic: Arithmetic, windows: Windows) -> Self {
         CpuFixedBase { arithmetic, windows, g1: OnceLock::new(), g2: OnceLock::new() }
     }

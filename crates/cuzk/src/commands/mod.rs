@@ -63,9 +63,12 @@ fn generate(
         .map_or_else(String::new, |bytes| format!(" ({} MB on disk)", bytes / 1_000_000));
     progress.say(&format!("generating insecure test parameters{size}: {}", parameters.path().display()));
     progress.doing("reading or deriving the circuit's template".to_owned());
-    let template = template(proof, TemplateParts::All, progress)?;
+    let fixed_base = CpuFixedBase::default();
+    // Deriving a template keeps one thread busy.
+    let (template, ()) =
+        rayon::join(|| template(proof, TemplateParts::All, progress), || fixed_base.build_tables());
     let points = progress.points("generating test parameters");
-    Ok(parameters.generate(&template, &CpuFixedBase::default(), &points)?)
+    Ok(parameters.generate(&template?, &fixed_base, &points)?)
 }
 
 /// The template of a registered proof's circuit, from the cache or derived.
