@@ -84,6 +84,14 @@ impl<P: Curve> Bases<P> {
         self.len() == 0
     }
 
+    /// What two additions of a bucket cost, as [`best_windows`] takes it.
+    fn bucket_cost(&self) -> u64 {
+        match &self.0 {
+            Form::Portable(_) => PORTABLE_BUCKET_COST,
+            Form::Eight { .. } => EIGHT_BUCKET_COST,
+        }
+    }
+
     /// scalar·point at `position`.
     fn multiply(&self, position: u32, scalar: &Fr) -> P::Curve {
         self.sum_runs(&[position], &[0, 1]).get(0) * *scalar
@@ -218,7 +226,7 @@ impl<'a, P: Curve> Terms<'a, P> {
             let terms = self.rest.iter().flat_map(|rest| rest.positions.iter().zip(&rest.scalars));
             return terms.map(|(&position, scalar)| self.bases.multiply(position, &scalar.scalar())).sum();
         }
-        self.sum_of_rest_by(best_windows(n_terms))
+        self.sum_of_rest_by(best_windows(n_terms, self.bases.bucket_cost()))
     }
 
     fn sum_of_rest_by(&self, windows: Windows) -> P::Curve {
@@ -237,17 +245,22 @@ impl<'a, P: Curve> Terms<'a, P> {
 /// So few terms are multiplied one by one, at some 150 µs each: a sum by windows takes a millisecond at least.
 const FEW: usize = 8;
 
-/// The windows with the least cost: an addition a term and window, and 2 additions a bucket.
-///
-/// An addition among the buckets is taken to cost 0.9 times one among the points with its share of the sort. The latter was
-/// measured, 105 ns (AVX-512 IFMA, one core of a 16-core Xeon, 2026-11-29; 2^18 terms, windows of 13 to 15 bits); a bucket
-/// took 275 ns with 512 chains a slab, and what fewer chains and shared batches save of that is reasoned.
-fn best_windows(n_terms: usize) -> Windows {
+/// The windows with the least cost: an addition a term and window, and 2 additions a bucket, which together cost `bucket_cost` where
+/// one of a term, with its share of the sort, costs 10.
+fn best_windows(n_terms: usize, bucket_cost: u64) -> Windows {
     const MAX_WINDOW_BITS: u32 = 22;
-    let cost =
-        |windows: &Windows| u64::from(windows.n()) * (n_terms as u64 * 10 + windows.n_buckets() as u64 * 18);
+    let cost = |windows: &Windows| {
+        u64::from(windows.n()) * (n_terms as u64 * 10 + windows.n_buckets() as u64 * bucket_cost)
+    };
     (2..=MAX_WINDOW_BITS).map(Windows::new).min_by_key(cost).expect("not empty")
 }
+
+/// Of the portable arithmetic. Reasoned: an addition among the buckets costs 0.9 times one among the points.
+const PORTABLE_BUCKET_COST: u64 = 18;
+/// Of the eight-wide arithmetic, as windows around the best show it: 2^20 terms took 2057 and 2070 ms with 15 bits, 2153 and 2059 with
+/// 16, 2389 and 2240 with 17; 2^18 terms 637 and 672 with 14, 614 and 708 with 15, 772 and 737 with 16 (one core of a 16-core Xeon with
+/// IFMA, 2026-11-30).
+const EIGHT_BUCKET_COST: u64 = 55;
 
 /// Points at listed positions, negated where marked.
 struct Selected<'a, P> {
