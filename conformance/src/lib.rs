@@ -8,13 +8,17 @@
 //! - [`lint`] lists every fault of a golden folder;
 //! - [`variants`] builds the product once for each storage of linear combinations;
 //! - [`measure`] compares what variants of synthesis cost;
+//! - [`bench`] times two ways to the same proof in turn, [`stats`] says what the times show, and [`gate`] whether a binary may
+//!   take another's place;
 //! - [`make`] creates suites from a binary's *reference* backend.
 
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod case;
 pub mod digest;
 pub mod error;
+pub mod gate;
 mod judge;
 pub mod lint;
 pub mod make;
@@ -23,6 +27,7 @@ pub mod prover;
 mod report;
 pub mod rows;
 pub mod run;
+pub mod stats;
 pub mod variants;
 
 pub use error::Error;

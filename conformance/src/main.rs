@@ -10,9 +10,11 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use cuzk_conformance::case::{json_schema, pretty};
+use cuzk_conformance::bench::{Ended, Plan, Side, SideSpec, measure};
+use cuzk_conformance::case::{CaseFolder, json_schema, pretty};
+use cuzk_conformance::gate::Gate;
 use cuzk_conformance::prover::Prover;
-use cuzk_conformance::rows::{self, Row, Tuning};
+use cuzk_conformance::rows::{self, Coverage, Row, Tuning};
 use cuzk_conformance::run::{Count, Outcome, Runner};
 use cuzk_conformance::{lint, make};
 
@@ -28,6 +30,12 @@ struct Cli {
 enum Command {
     /// Runs the golden cases and names what differs. Exit code 0: none failed and at least one passed; 1 otherwise.
     Run(RunArgs),
+    /// Times two ways to the same proof in turn and says which phases are shown faster or slower. Exit code 0: the bytes agree; 1
+    /// otherwise.
+    Bench(BenchArgs),
+    /// May a binary take another's place? Exit code 0: the new one gives the golden bytes in every case and row, and no phase is
+    /// shown slower; 1 otherwise.
+    Gate(GateArgs),
     /// Lists every fault of the golden folder. Exit code 0: none; 1 otherwise.
     Lint(GoldenArgs),
     /// Makes suites, their values by the binary's reference backend, and checks the binary with them.
@@ -76,6 +84,79 @@ struct RunArgs {
     json: bool,
 }
 
+/// How two sides are timed.
+#[derive(Args)]
+struct TimingArgs {
+    /// The valid cases on which both are timed; may be given several times.
+    #[arg(long = "case", value_name = "SUITE/CASE", default_value = "winning-post-2kib-v1/valid")]
+    cases: Vec<String>,
+    /// Pairs of runs. With noise of 5 % and now and then a disturbed run, 30 show 15 % nearly always.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pairs: u32,
+    /// A difference up to this is none.
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = share)]
+    margin: f64,
+    /// The greatest chance that anything is called slower or faster that is not.
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = share)]
+    error_rate: f64,
+    /// Phases that take both sides less than this are not compared.
+    #[arg(long, value_name = "MS", default_value_t = 5.0)]
+    least_ms: f64,
+    /// Print everything as JSON on stdout.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct BenchArgs {
+    /// What is compared with: a binary, values of axes (`ntt=seven`), or both (`PATH@ntt=seven`).
+    a: SideSpec,
+    /// The other.
+    b: SideSpec,
+    /// The backend of both.
+    #[arg(long, value_name = "NAME", default_value = "cpu")]
+    backend: String,
+    /// Compare only this phase; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    phase: Vec<String>,
+    /// Seconds after which a prover is killed.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
+    timeout: u64,
+    #[command(flatten)]
+    timing: TimingArgs,
+    #[command(flatten)]
+    golden: GoldenArgs,
+}
+
+#[derive(Args)]
+struct GateArgs {
+    /// The binary that is trusted.
+    #[arg(long, value_name = "PATH")]
+    old: PathBuf,
+    /// The binary that is to take its place.
+    #[arg(long, value_name = "PATH")]
+    new: PathBuf,
+    /// The backend of both.
+    #[arg(long, value_name = "NAME", default_value = "cpu")]
+    backend: String,
+    /// In which rows the new binary has to give the golden bytes.
+    #[arg(long, value_enum, default_value_t = Variants::Each)]
+    variants: Variants,
+    /// Run only the cases whose <suite>/<case> contains this.
+    #[arg(long, value_name = "SUBSTRING", default_value = "")]
+    filter: String,
+    /// Seconds after which a prover is killed.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
+    timeout: u64,
+    /// Also write the summary there.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    #[command(flatten)]
+    timing: TimingArgs,
+    #[command(flatten)]
+    golden: GoldenArgs,
+}
+
 #[derive(Args)]
 struct MakeArgs {
     /// The suites to make [default: all].
@@ -97,11 +178,27 @@ enum Variants {
     Default,
     /// Every value of every axis that is decided at run, once: the defaults, and each other value alone.
     Each,
+    /// Every two values of every two axes together in some row.
+    Pairwise,
+    /// Every combination.
+    All,
+}
+
+/// `5%` or `0.05`.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.strip_suffix('%') {
+        Some(number) => (number, 100.0),
+        None => (text, 1.0),
+    };
+    let share = number.trim().parse::<f64>().map_err(|error| error.to_string())? / unit;
+    if (0.0..1.0).contains(&share) { Ok(share) } else { Err("not between 0 and 100 %".to_owned()) }
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     let good = match Cli::parse().command {
         Command::Run(args) => run(&args)?,
+        Command::Bench(args) => bench(&args)?,
+        Command::Gate(args) => gate(&args)?,
         Command::Lint(args) => lint(&args)?,
         Command::Make(args) => make(args)?,
         Command::Schema => {
@@ -154,15 +251,95 @@ fn run_binary(args: &RunArgs, runner: &Runner, prover: &Prover) -> anyhow::Resul
 }
 
 fn rows_of(args: &RunArgs, prover: &Prover) -> anyhow::Result<Vec<Row>> {
-    let tunings = match args.variants {
-        Variants::Each => {
-            let rows = rows::each(prover, &args.backend);
-            return rows.context("--variants each asks the prover for its variants");
-        }
-        Variants::Default if args.tune.is_empty() => vec![Tuning::default()],
-        Variants::Default => args.tune.clone(),
+    match args.variants {
+        Variants::Default if !args.tune.is_empty() => Ok(rows::product(&args.backend, &args.tune)),
+        variants => rows_of_variants(prover, &args.backend, variants),
+    }
+}
+
+fn rows_of_variants(prover: &Prover, backends: &[String], variants: Variants) -> anyhow::Result<Vec<Row>> {
+    let coverage = match variants {
+        Variants::Default => return Ok(rows::product(backends, &[Tuning::default()])),
+        Variants::Each => Coverage::Each,
+        Variants::Pairwise => Coverage::Pairwise,
+        Variants::All => Coverage::All,
     };
-    Ok(rows::product(&args.backend, &tunings))
+    rows::covering(prover, backends, coverage).context("--variants asks the prover for its variants")
+}
+
+impl TimingArgs {
+    fn plan(&self) -> Plan {
+        let TimingArgs { pairs, margin, error_rate, least_ms, .. } = *self;
+        Plan { pairs: pairs as usize, margin, error_rate, least_ms, phases: vec![] }
+    }
+
+    fn folders<'a>(&self, runner: &'a Runner) -> anyhow::Result<Vec<&'a CaseFolder>> {
+        let folder = |id: &String| {
+            let found = runner.select(id).into_iter().find(|folder| folder.id == *id);
+            found.with_context(|| format!("no golden case {id}"))
+        };
+        self.cases.iter().map(folder).collect()
+    }
+}
+
+fn bench(args: &BenchArgs) -> anyhow::Result<bool> {
+    let runner = Runner::open(&args.golden.golden)?;
+    let side = |spec: &SideSpec| -> anyhow::Result<Side> {
+        let binary = spec.binary.clone().map_or_else(neighbour, Ok)?;
+        let row = Row { backend: args.backend.clone(), tuning: spec.tuning.clone() };
+        Ok(Side { prover: prover(binary, args.timeout)?, row })
+    };
+    let sides = [side(&args.a)?, side(&args.b)?];
+    let plan = Plan { phases: args.phase.clone(), ..args.timing.plan() };
+    let (mut measured, mut wrong) = (vec![], vec![]);
+    for folder in args.timing.folders(&runner)? {
+        match measure(&runner, folder, &sides, &plan, &mut |step| eprintln!("{step}"))? {
+            Ended::Measured(found) => measured.push(found),
+            Ended::Wrong(side, outcome) => wrong.push((["a", "b"][side], outcome)),
+        }
+    }
+    if args.timing.json {
+        let data = serde_json::json!({
+            "schema": "cuzk-conformance-bench", "version": 1, "old": sides[0].identity()?, "new": sides[1].identity()?,
+            "plan": plan, "measured": measured,
+            "wrong": wrong.iter().map(|(_, outcome)| outcome).collect::<Vec<_>>(),
+        });
+        print!("{}", pretty(&data));
+    } else {
+        measured.iter().for_each(|measured| println!("{}", measured.table()));
+    }
+    wrong.iter().for_each(|(side, outcome)| eprintln!("{side}: {outcome}"));
+    Ok(wrong.is_empty())
+}
+
+fn gate(args: &GateArgs) -> anyhow::Result<bool> {
+    let runner = Runner::open(&args.golden.golden)?;
+    let side = |binary: &PathBuf| -> anyhow::Result<Side> {
+        let row = Row { backend: args.backend.clone(), tuning: Tuning::default() };
+        Ok(Side { prover: prover(binary.clone(), args.timeout)?, row })
+    };
+    let (old, new) = (side(&args.old)?, side(&args.new)?);
+    let rows = rows_of_variants(&new.prover, std::slice::from_ref(&args.backend), args.variants)?;
+    let gate = Gate {
+        runner: &runner,
+        old,
+        new,
+        rows,
+        filter: args.filter.clone(),
+        timed: args.timing.folders(&runner)?,
+        plan: args.timing.plan(),
+    };
+    let judgement = gate.judge(&mut |step| eprintln!("{step}"))?;
+    let summary = judgement.markdown();
+    if let Some(path) = &args.markdown {
+        std::fs::write(path, &summary).with_context(|| path.display().to_string())?;
+    }
+    if args.timing.json {
+        print!("{}", pretty(&serde_json::to_value(&judgement)?));
+    } else {
+        print!("{summary}");
+    }
+    Ok(judgement.is_good())
 }
 
 fn lint(args: &GoldenArgs) -> anyhow::Result<bool> {

@@ -1,5 +1,6 @@
 //! Rows of a run: the ways of computing the same proof.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -58,26 +59,116 @@ pub fn product(backends: &[String], tunings: &[Tuning]) -> Vec<Row> {
     backends.iter().flat_map(|backend| tunings.iter().map(move |tuning| row(backend, tuning))).collect()
 }
 
-/// For each backend the tunings in which every value of every axis that matters to it occurs at least once: the defaults, then
-/// each other value alone.
-pub fn each(prover: &Prover, backends: &[String]) -> Result<Vec<Row>, Error> {
+/// Which tunings of the axes that matter to a backend become rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coverage {
+    /// The defaults, then each other value alone.
+    Each,
+    /// Every two values of every two axes together in some row, in few rows; the defaults first.
+    Pairwise,
+    /// Every combination.
+    All,
+}
+
+/// For each backend the rows of the axes that the prover lists.
+pub fn covering(prover: &Prover, backends: &[String], coverage: Coverage) -> Result<Vec<Row>, Error> {
     let variants: Variants = prover.json(&["variants".into(), "--json".into()])?;
-    let rows = |backend: &String| product(std::slice::from_ref(backend), &each_of(&variants, backend));
+    let rows = |backend: &String| {
+        let choices = choices(&variants, backend);
+        let rows = match coverage {
+            Coverage::Each => each_of(&choices),
+            Coverage::Pairwise => pairwise_of(&choices),
+            Coverage::All => all_of(&choices),
+        };
+        let tunings: Vec<Tuning> = rows.iter().map(|row| tuning(&choices, row)).collect();
+        product(std::slice::from_ref(backend), &tunings)
+    };
     Ok(backends.iter().flat_map(rows).collect())
 }
 
-fn each_of(variants: &Variants, backend: &str) -> Vec<Tuning> {
-    let mut tunings = vec![Tuning::default()];
+/// An axis, and its values with the default first.
+struct Choice {
+    axis: String,
+    values: Vec<String>,
+}
+
+/// The axes that are decided at run and matter to a backend.
+fn choices(variants: &Variants, backend: &str) -> Vec<Choice> {
     let matters = |axis: &&Axis| {
         let backends = axis.backends.as_ref();
         axis.decided == "run" && backends.is_none_or(|backends| backends.iter().any(|name| name == backend))
     };
-    for axis in variants.axes.iter().filter(matters) {
-        for value in axis.values.iter().filter(|value| !value.default) {
-            tunings.push(Tuning(vec![(axis.name.clone(), value.name.clone())]));
-        }
+    let choice = |axis: &Axis| {
+        let (mut values, others): (Vec<_>, Vec<_>) = axis.values.iter().partition(|value| value.default);
+        values.extend(others);
+        let values = values.iter().map(|value| value.name.clone()).collect();
+        Choice { axis: axis.name.clone(), values }
+    };
+    variants.axes.iter().filter(matters).map(choice).collect()
+}
+
+/// The values that are not the defaults.
+fn tuning(choices: &[Choice], row: &[usize]) -> Tuning {
+    let settings = choices.iter().zip(row).filter(|(_, value)| **value > 0);
+    Tuning(settings.map(|(choice, value)| (choice.axis.clone(), choice.values[*value].clone())).collect())
+}
+
+fn each_of(choices: &[Choice]) -> Vec<Vec<usize>> {
+    let mut rows = vec![vec![0; choices.len()]];
+    for (axis, choice) in choices.iter().enumerate() {
+        rows.extend((1..choice.values.len()).map(|value| {
+            let mut row = vec![0; choices.len()];
+            row[axis] = value;
+            row
+        }));
     }
-    tunings
+    rows
+}
+
+fn all_of(choices: &[Choice]) -> Vec<Vec<usize>> {
+    choices.iter().fold(vec![vec![]], |rows, choice| {
+        let with = |row: &Vec<usize>, value| row.iter().copied().chain([value]).collect();
+        rows.iter().flat_map(|row| (0..choice.values.len()).map(move |value| with(row, value))).collect()
+    })
+}
+
+/// Greedily: each row begins with a pair that is not in any yet, and takes on each other axis the value that adds most such
+/// pairs, the first of equal ones.
+fn pairwise_of(choices: &[Choice]) -> Vec<Vec<usize>> {
+    let n = choices.len();
+    let values = |axis: usize| 0..choices[axis].values.len();
+    // (axis, value) of both, the lower axis first.
+    let mut missing: BTreeSet<[(usize, usize); 2]> = (0..n)
+        .flat_map(|first| (first + 1..n).map(move |second| (first, second)))
+        .flat_map(|(first, second)| {
+            values(first).flat_map(move |a| values(second).map(move |b| [(first, a), (second, b)]))
+        })
+        .collect();
+    let mut rows = vec![];
+    let mut next = Some(vec![0; n]);
+    while let Some(row) = next.take() {
+        for first in 0..n {
+            for second in first + 1..n {
+                missing.remove(&[(first, row[first]), (second, row[second])]);
+            }
+        }
+        rows.push(row);
+        let Some(&[a, b]) = missing.first() else { break };
+        let mut chosen = vec![a, b];
+        for axis in (0..n).filter(|axis| ![a.0, b.0].contains(axis)) {
+            let new_pairs = |value: usize| {
+                let pair = |&other: &(usize, usize)| {
+                    if other.0 < axis { [other, (axis, value)] } else { [(axis, value), other] }
+                };
+                chosen.iter().filter(|other| missing.contains(&pair(other))).count()
+            };
+            let best = values(axis).rev().max_by_key(|value| new_pairs(*value)).unwrap_or(0);
+            chosen.push((axis, best));
+        }
+        chosen.sort_unstable();
+        next = Some(chosen.into_iter().map(|(_, value)| value).collect());
+    }
+    rows
 }
 
 /// What a case does with a row.
@@ -134,15 +225,47 @@ mod tests {
         let variants = serde_json::from_str(
             r#"{"version": 1, "axes": [
                 {"name": "lc", "decided": "build", "values": [{"name": "vec", "default": true}, {"name": "other"}]},
-                {"name": "ntt", "decided": "run", "values": [{"name": "six", "default": true}, {"name": "seven"}]},
+                {"name": "ntt", "decided": "run", "values": [{"name": "seven"}, {"name": "six", "default": true}]},
                 {"name": "pin", "decided": "run", "backends": ["cuda"],
                  "values": [{"name": "none", "default": true}, {"name": "staged"}]}
             ]}"#,
         )
         .unwrap();
-        assert_eq!(each_of(&variants, "cpu"), [Tuning::default(), "ntt=seven".parse().unwrap()]);
-        let on_cuda = ["ntt=seven", "pin=staged"].map(|tuning| tuning.parse().unwrap());
-        assert_eq!(each_of(&variants, "cuda")[1..], on_cuda);
+        let tunings = |backend, rows: fn(&[Choice]) -> Vec<Vec<usize>>| -> Vec<String> {
+            let choices = choices(&variants, backend);
+            rows(&choices).iter().map(|row| tuning(&choices, row).to_string()).collect()
+        };
+        assert_eq!(tunings("cpu", each_of), ["", "ntt=seven"]);
+        assert_eq!(tunings("cuda", each_of), ["", "ntt=seven", "pin=staged"]);
+        assert_eq!(tunings("cuda", all_of), ["", "pin=staged", "ntt=seven", "ntt=seven,pin=staged"]);
+        assert_eq!(tunings("cpu", pairwise_of), [""]);
+        assert_eq!(tunings("cuda", pairwise_of).len(), 4);
+    }
+
+    #[test]
+    fn pairwise_has_every_pair_in_few_rows() {
+        for sizes in
+            [vec![2, 3, 2, 2, 2, 2], vec![2, 2, 2, 2, 3, 2, 2, 3], vec![3, 3, 3, 3], vec![1, 2], vec![4]]
+        {
+            let choice = |(axis, n): (usize, &usize)| Choice {
+                axis: axis.to_string(),
+                values: (0..*n).map(|value| value.to_string()).collect(),
+            };
+            let choices: Vec<Choice> = sizes.iter().enumerate().map(choice).collect();
+            let rows = pairwise_of(&choices);
+            assert!(rows[0].iter().all(|value| *value == 0), "the defaults come first");
+            for first in 0..sizes.len() {
+                for second in first + 1..sizes.len() {
+                    let found: BTreeSet<_> = rows.iter().map(|row| (row[first], row[second])).collect();
+                    assert_eq!(
+                        found.len(),
+                        sizes[first] * sizes[second],
+                        "{first} and {second} of {sizes:?}"
+                    );
+                }
+            }
+            assert!(rows.len() <= 16, "{} rows for {sizes:?}", rows.len());
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cuzk_conformance::case::{Case, Expected, Flag};
 use cuzk_conformance::prover::Prover;
-use cuzk_conformance::rows::{self, REFERENCE, Row, Tuning};
+use cuzk_conformance::rows::{self, Coverage, REFERENCE, Row, Tuning};
 use cuzk_conformance::run::{Count, Runner, Status};
 
 /// How many outcomes a case has with these rows.
@@ -27,7 +27,7 @@ fn every_way_of_computing_a_proof_gives_upstreams_bytes() {
         binary.display()
     );
     let prover = Prover { binary, timeout: Duration::from_secs(1200) };
-    let mut rows = rows::each(&prover, &["cpu".to_owned()]).unwrap();
+    let mut rows = rows::covering(&prover, &["cpu".to_owned()], Coverage::Each).unwrap();
     rows.push(Row { backend: REFERENCE.to_owned(), tuning: Tuning::default() });
 
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden");

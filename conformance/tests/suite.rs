@@ -501,3 +501,89 @@ fn lint_finds_circuits_that_are_not_in_order() {
     plant(formatted(&file(1, &[entry("2KiB"), entry("8MiB")])))(&world);
     assert_eq!(lint_text(&world), Vec::<String>::new());
 }
+
+/// Phases that the prover reports.
+fn set_phases(world: &World, phases: &Value) {
+    world.edit_report(|report| report["phases_ms"] = phases.clone());
+}
+
+/// The gate between two provers, by the cases of the first, with more arguments.
+fn gate(old: &World, new: &World, more: &[&str]) -> (bool, String) {
+    let new = new.path("prover").display().to_string();
+    let case = format!("{SUITE}/valid");
+    let fixed = ["gate", "--old", "prover", "--new", &new, "--filter", &case, "--case", &case, "-n", "12"];
+    let output = old.program(&[&fixed[..], more].concat());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.code().is_some_and(|code| code < 2), "{}", String::from_utf8_lossy(&output.stderr));
+    (output.status.success(), text)
+}
+
+#[test]
+fn the_gate_is_open_for_the_same_and_closed_for_a_slower_phase() {
+    let (old, new) = (World::new(), World::new());
+    let phases = |ntt: f64| json!({"ntt": ntt, "msm_h": 200.0, "decode": 1.0});
+    set_phases(&old, &phases(100.0));
+    for (ntt, open, verdict) in [
+        (100.0, true, "| ntt | 100.0 ms | 100.0 ms | 1.000 (1.000 to 1.000) | no difference shown |"),
+        // Within the margin of 5 %.
+        (104.0, true, "| 1.040 (1.040 to 1.040) | no difference shown |"),
+        (115.0, false, "| 1.150 (1.150 to 1.150) | **slower** |"),
+        (80.0, true, "| 0.800 (0.800 to 0.800) | **faster** |"),
+    ] {
+        set_phases(&new, &phases(ntt));
+        let (is_open, text) = gate(&old, &new, &[]);
+        assert_eq!(is_open, open, "{text}");
+        assert!(text.contains(verdict), "{text}");
+        assert!(text.contains("2 passed, 0 failed, 0 skipped"), "{text}");
+        assert_eq!(text.contains("slower: ntt"), !open, "{text}");
+        assert!(text.contains("| msm_h |") && !text.contains("| decode |"), "{text}");
+    }
+    let (is_open, text) = gate(&old, &new, &["--margin", "30%", "--json"]);
+    let judgement: Value = serde_json::from_str(&text).unwrap();
+    assert!(is_open && judgement["plan"]["margin"] == 0.3, "{text}");
+    let sha256 = judgement["old"]["sha256"].as_str().unwrap();
+    assert_eq!(sha256, judgement["new"]["sha256"].as_str().unwrap());
+}
+
+#[test]
+fn the_gate_is_closed_for_other_bytes() {
+    let (old, new) = (World::new(), World::new());
+    new.edit_report(|report| report["partitions"][0]["digests"]["msm_l"] = json!("44".repeat(32)));
+    let markdown = old.path("summary.md");
+    let (is_open, text) = gate(&old, &new, &["--markdown", &markdown.display().to_string()]);
+    assert!(!is_open && text.contains("The gate is closed"), "{text}");
+    assert!(text.contains("partition 0: msm_l differs first"), "{text}");
+    assert_eq!(fs::read_to_string(markdown).unwrap(), text);
+}
+
+#[test]
+fn two_tunings_are_timed_against_each_other() {
+    let world = World::new();
+    set_phases(&world, &json!({"ntt": "TIME"}));
+    // The report has what --tune says, and other times with it.
+    world.fault(r#"time=90; if [ "$ntt" = seven ]; then time=120; fi; sed "s/\"TIME\"/$time/" "$here/report.json" >r; mv r "$here/report.now"; here_report="$here/report.now""#);
+    let script = fs::read_to_string(world.path("prover")).unwrap();
+    let script = script
+        .replace(r#""$here/report.json" >"$report""#, r#""${here_report-$here/report.json}" >"$report""#);
+    fs::write(world.path("prover.sh"), script).unwrap();
+    let install = "cp prover.sh prover2 && chmod +x prover2";
+    assert!(
+        Command::new("sh").args(["-c", install]).current_dir(world.folder.path()).status().unwrap().success()
+    );
+    let case = format!("{SUITE}/valid");
+    let output = world.program(&[
+        "bench",
+        "prover2",
+        "prover2@ntt=seven",
+        "--case",
+        &case,
+        "-n",
+        "12",
+        "--phase",
+        "ntt",
+    ]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("| ntt | 90.0 ms | 120.0 ms | 1.333 (1.333 to 1.333) | **slower** |"), "{text}");
+    assert!(!text.contains("| process |"), "{text}");
+}
