@@ -156,8 +156,8 @@ pub(crate) struct ProveArguments {
     /// The CUDA device to prove on, numbered from 0 [default: the first that can be used].
     #[arg(long, value_name = "N")]
     pub(crate) device: Option<usize>,
-    /// The most memory of the device to use, in bytes or with KiB, MiB or GiB [default: what is free]. Where the parameters do
-    /// not fit, they come from host memory in chunks for every proof.
+    /// The most memory of the device that a circuit's parameters and work take, in bytes or with KiB, MiB or GiB [default: what
+    /// is free]. Where the parameters do not fit, they come from host memory in chunks for every proof.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) device_memory: Option<usize>,
     /// Optimizations other than the defaults, as `axis=value,…`; `cuzk variants` lists them.

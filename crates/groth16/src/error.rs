@@ -111,8 +111,10 @@ pub enum Error {
 
     /// A device has too little memory.
     #[error(
-        "{device}: {needed} bytes of its memory are needed for these parameters and {available} are free; \
-         `--backend cpu` proves without it"
+        "{device}: {:.2} GiB of its memory are needed at least for these parameters, and there are {:.2}, by `--device-memory` if \
+         that was given; `--tune accumulation=xyzz` needs less, `--backend cpu` none",
+        gib(*needed),
+        gib(*available)
     )]
     DeviceMemory {
         /// Its number and name.
@@ -162,4 +164,8 @@ pub enum Error {
     /// The circuit could not be walked.
     #[error("synthesis failed")]
     Synthesis(#[from] SynthesisError),
+}
+
+fn gib(bytes: usize) -> f64 {
+    bytes as f64 / f64::from(1 << 30)
 }

@@ -246,7 +246,7 @@ const WINDOWS: Axis = Axis {
         Value {
             name: "per-msm",
             what: "each multi-scalar sum has the windows of least cost for it",
-            measured: "sums over L, A and B, without the scalars 0 and 1, 1.2 s against 3.1 s for shared (2-core Zen 3 guest (shared, loaded), 2026-11-29, PoRep 2 KiB, 2^22 rows); on an H200 all four 15 ms against 46 ms",
+            measured: "sums over L, A and B, without the scalars 0 and 1, 1.2 s against 3.1 s for shared (2-core Zen 3 guest (shared, loaded), 2026-11-29, PoRep 2 KiB, 2^22 rows); on an H200 all four 10.5 ms against 44 ms (2026-11-30)",
         },
         Value {
             name: "shared",
@@ -300,12 +300,12 @@ const ACCUMULATION: Axis = Axis {
         Value {
             name: "affine",
             what: "a CUDA device adds groups of eight points of a bucket in affine coordinates, with divisions shared among many groups, then their sums in XYZZ coordinates",
-            measured: "PoRep 2 KiB, from packed witness to five points: 43.7 to 44.0 ms, xyzz 47.9 to 48.6 ms; sum of 2^24 uniform terms 91.7 ms, xyzz 102.1 ms; 3.6 to 5.8 GiB of the device's memory, xyzz 3.1 GiB (one H200, 2026-11-30)",
+            measured: "PoRep 2 KiB, from packed witness to five points: 44.0 to 44.4 ms, xyzz 48.2 to 48.7 ms; sum of 2^24 uniform terms 91.7 ms, xyzz 102.1 ms; 3.6 to 5.8 GiB of the device's memory, xyzz 3.1 GiB (one H200, 2026-11-30)",
         },
         Value {
             name: "xyzz",
             what: "it adds them one after the other in XYZZ coordinates, which takes less memory",
-            measured: "PoRep 2 KiB, from packed witness to five points: 47.9 to 48.6 ms, affine 43.7 to 44.0 ms; sum of 2^24 uniform terms 102.1 ms, affine 91.7 ms; 3.1 GiB of the device's memory, affine 3.6 to 5.8 GiB (one H200, 2026-11-30)",
+            measured: "PoRep 2 KiB, from packed witness to five points: 48.2 to 48.7 ms, affine 44.0 to 44.4 ms; sum of 2^24 uniform terms 102.1 ms, affine 91.7 ms; 3.1 GiB of the device's memory, affine 3.6 to 5.8 GiB (one H200, 2026-11-30)",
         },
     ],
 };
@@ -318,17 +318,17 @@ const PIN: Axis = Axis {
         Value {
             name: "staged",
             what: "witnesses and streamed parameters go to a CUDA device through two pinned buffers of 16 MiB that take turns",
-            measured: "PoRep 2 KiB: packed witness (2 MB) 0.5 ms; with synthesis=enforce (258 MB) 9 ms; all with streamed parameters 75 ms (accumulation=xyzz, one H200 with 16 cores, 2026-11-30)",
+            measured: "PoRep 2 KiB: packed witness (2 MB) 0.5 ms; with synthesis=enforce (258 MB) 9.5 ms; all with parameters streamed into 2 GiB 74 ms with accumulation=xyzz, 123 ms with affine (one H200 with 16 cores, 2026-11-30)",
         },
         Value {
             name: "none",
             what: "they go from pageable memory",
-            measured: "PoRep 2 KiB: packed witness (2 MB) 0.3 ms; with synthesis=enforce (258 MB) 39 and 43 ms; all with streamed parameters 189 ms (accumulation=xyzz, one H200 with 16 cores, 2026-11-30)",
+            measured: "PoRep 2 KiB: packed witness (2 MB) 0.3 ms; with synthesis=enforce (258 MB) 45 and 49 ms; all with parameters streamed into 2 GiB 203 ms with accumulation=xyzz, 231 ms with affine (one H200 with 16 cores, 2026-11-30)",
         },
         Value {
             name: "register",
             what: "they are pinned where they are for the time of the copy",
-            measured: "PoRep 2 KiB: packed witness (2 MB) 1 to 2.5 ms; with synthesis=enforce (258 MB) 31 and 33 ms; all with streamed parameters 119 ms (accumulation=xyzz, one H200, 2026-11-30); published elsewhere: pinning 125 GiB takes 5.7 s",
+            measured: "PoRep 2 KiB: packed witness (2 MB) 1 to 2.5 ms; with synthesis=enforce (258 MB) 29 and 34 ms; all with parameters streamed into 2 GiB 109 ms with accumulation=xyzz, 155 ms with affine (one H200, 2026-11-30); published elsewhere: pinning 125 GiB takes 5.7 s",
         },
     ],
 };
@@ -554,7 +554,7 @@ mod tests {
         let message = |settings: &str| Tuning::default().set_all(settings).unwrap_err().to_string();
         assert_eq!(
             message("nt=six"),
-            "no axis `nt`; there are: ntt, isa, windows, b-g2-cpu, b-g2-cuda, pin, synthesis, presize, lc (`cuzk variants` describes them)"
+            "no axis `nt`; there are: ntt, isa, windows, b-g2-cpu, b-g2-cuda, accumulation, pin, synthesis, presize, lc (`cuzk variants` describes them)"
         );
         assert_eq!(
             message("ntt=eight"),

@@ -350,49 +350,59 @@ struct ProvedPartition {
     faults: usize,
 }
 
-/// The backend that was asked for, or the fastest that there is; a GPU that was asked for and is not there is an error.
+/// The backend that was asked for, or the fastest that there is; a GPU that was asked for and can't be used is an error.
 pub(crate) fn choose_backend(choice: BackendChoice, device: Option<usize>) -> Result<BackendReport, Failure> {
     const ASKED: &str = "asked for with --backend";
-    let on_processor = |name, why: String| BackendReport { name, why, device: None };
+    let on_processor = |name, why: String| Ok(BackendReport { name, why, device: None });
     let on_gpu = |reason: &str| {
         let (index, found) = choose_device(device)?;
         let why = format!("{reason}: {found}");
         Ok::<_, cuzk_groth16::Error>(BackendReport { name: "cuda", why, device: Some(index) })
     };
-    Ok(match choice {
-        BackendChoice::Auto => {
-            on_gpu("auto").unwrap_or_else(|reason| on_processor("cpu", format!("auto: {reason}")))
+    match (choice, device) {
+        (BackendChoice::Auto, Some(_)) => Ok(on_gpu("asked for with --device")?),
+        (BackendChoice::Auto, None) => {
+            on_gpu("auto").or_else(|reason| on_processor("cpu", format!("auto: {reason}")))
         }
-        BackendChoice::Cpu => on_processor("cpu", ASKED.to_owned()),
-        BackendChoice::Cuda => on_gpu(ASKED)?,
-        BackendChoice::Reference => on_processor("reference", ASKED.to_owned()),
-    })
+        (BackendChoice::Cuda, _) => Ok(on_gpu(ASKED)?),
+        (BackendChoice::Cpu | BackendChoice::Reference, Some(_)) => Err(Failure::refused(
+            "usage",
+            anyhow!("--device is for a GPU: say --backend cuda, or leave it away"),
+        )),
+        (BackendChoice::Cpu, None) => on_processor("cpu", ASKED.to_owned()),
+        (BackendChoice::Reference, None) => on_processor("reference", ASKED.to_owned()),
+    }
 }
 
-/// The device with this number, or the first that kernels load on; its name, and why others before it are skipped.
+/// The device with this number, or the first that kernels load on; its name, and why others before it are skipped. A device that
+/// has code and does not take it is an error of its own, where there is no other.
 fn choose_device(number: Option<usize>) -> Result<(usize, String), cuzk_groth16::Error> {
     let missing = |reason| cuzk_groth16::Error::DeviceMissing { reason };
     let devices = cuzk_gpu::devices()?;
     let n = devices.len();
-    let mut skipped = vec![];
+    let (mut skipped, mut broken) = (vec![], None);
     for device in devices.iter().filter(|device| number.is_none_or(|number| device.index == number)) {
-        let usable = match &device.skipped {
-            Some(reason) => Err(reason.clone()),
-            None => cuzk_gpu::check(device.index).map_err(|error| error.to_string()),
-        };
-        match usable {
-            Ok(()) => {
-                let found = [format!("device {}, {}", device.index, device.name)];
-                return Ok((device.index, found.into_iter().chain(skipped).collect::<Vec<_>>().join("; ")));
-            }
-            Err(reason) => skipped.push(format!("{} is skipped: {reason}", device.label())),
+        match &device.skipped {
+            Some(reason) => skipped.push(format!("{} is skipped: {reason}", device.label())),
+            None => match cuzk_gpu::check(device.index) {
+                Ok(()) => {
+                    let found = [format!("device {}, {}", device.index, device.name)];
+                    let words: Vec<String> = found.into_iter().chain(skipped).collect();
+                    return Ok((device.index, words.join("; ")));
+                }
+                Err(error) => {
+                    skipped.push(format!("{} is skipped: {error}", device.label()));
+                    broken.get_or_insert(error);
+                }
+            },
         }
     }
-    match number {
-        Some(number) if number >= n => {
+    match (broken, number) {
+        (Some(error), _) => Err(error),
+        (None, Some(number)) if number >= n => {
             Err(missing(format!("no device {number}; there are {n}, numbered from 0")))
         }
-        _ => Err(missing(skipped.join("; "))),
+        (None, _) => Err(missing(skipped.join("; "))),
     }
 }
 
