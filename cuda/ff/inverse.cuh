@@ -61,7 +61,7 @@ class Divsteps {
 
     static CUZK_FN int64_t product(int32_t a, int32_t b) { return static_cast<int64_t>(a) * b; }
 
-    // The multiple of m, between −2^30 and 2^30, that added to u·d + v·e makes the lowest limb zero, and the sum over 2^30 as much
+    // The multiple of m, above −2^31 and at most 2^30, that added to u·d + v·e makes the lowest limb zero, and the sum over 2^30 as much
     // above −2m and below m as d and e are: a negative one counts as itself and m.
     static CUZK_FN int32_t multiple(int32_t u, int32_t v, const Number &d, const Number &e) {
         const int32_t whole = (d.limb[LIMBS - 1] < 0 ? u : 0) + (e.limb[LIMBS - 1] < 0 ? v : 0);

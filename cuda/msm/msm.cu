@@ -34,7 +34,7 @@ struct Alignment {
     CUZK_FN uint32_t up(uint32_t place) const { return groups(place) << levels; }
     CUZK_FN uint32_t groups(uint32_t n) const { return (n + (1u << levels) - 1) >> levels; }
 };
-static_assert(sizeof(Alignment) == 4, "as crates/gpu/src/msm.rs has it");
+static_assert(sizeof(Alignment) == 4, "as crates/gpu/src/layout.rs has it");
 
 // A run of references to points, and where their sum goes: a bucket, or with PARTIAL set a place among the partial sums.
 struct Part {

@@ -1,7 +1,7 @@
 //! When each phase ran, as a file for Perfetto or Chrome's `about:tracing`.
 //!
 //! The format is the Trace Event Format's JSON object with complete events (`"ph": "X"`), times in microseconds from the start
-//! of the program. Thread 1 stands for the device, those from 2 on for the host: as many as phases overlap there.
+//! of the program. The first threads stand for the device, the others for the host: as many as phases overlap there.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -38,31 +38,27 @@ impl Trace {
         let mut spans = std::mem::take(&mut *self.spans.lock().expect("no panic while held"));
         // Of spans that start together, the one around the others first.
         spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.elapsed)));
-        let mut host = vec![];
         let microseconds = |time: Duration| time.as_nanos() as f64 / 1e3;
-        let events: Vec<_> = spans
-            .iter()
-            .map(|span| {
-                let thread = match span.lane {
-                    Lane::Device => DEVICE_THREAD,
-                    Lane::Host => DEVICE_THREAD + 1 + row_for(&mut host, span),
-                };
-                json!({
+        let (mut events, mut first_thread) = (vec![], 1);
+        for (lane, name) in [(Lane::Device, "device"), (Lane::Host, "host")] {
+            let mut rows = vec![];
+            for span in spans.iter().filter(|span| span.lane == lane) {
+                let thread = first_thread + row_for(&mut rows, span);
+                events.push(json!({
                     "ph": "X", "name": span.name, "pid": 1, "tid": thread,
                     "ts": microseconds(span.start), "dur": microseconds(span.elapsed),
-                })
-            })
-            .collect();
-        let names = (DEVICE_THREAD..=DEVICE_THREAD + host.len()).map(|thread| {
-            let args = json!({ "name": if thread == DEVICE_THREAD { "device" } else { "host" } });
-            json!({ "ph": "M", "name": "thread_name", "pid": 1, "tid": thread, "args": args })
-        });
-        let events: Vec<_> = names.chain(events).collect();
+                }));
+            }
+            for thread in first_thread..first_thread + rows.len() {
+                let args = json!({ "name": name });
+                events
+                    .push(json!({ "ph": "M", "name": "thread_name", "pid": 1, "tid": thread, "args": args }));
+            }
+            first_thread += rows.len();
+        }
         format!("{:#}\n", json!({ "displayTimeUnit": "ms", "traceEvents": events }))
     }
 }
-
-const DEVICE_THREAD: usize = 1;
 
 /// The first row where a span is within another or after it; rows have the ends of the spans that are open, innermost last. Spans
 /// come by start.

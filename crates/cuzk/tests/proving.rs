@@ -58,7 +58,7 @@ fn a_proof_is_written_reported_and_verified() {
     let end = |event: &serde_json::Value| event["ts"].as_f64().unwrap() + event["dur"].as_f64().unwrap();
     // The file has microseconds with their fractions.
     assert!(end(event("decode")) <= event("verify")["ts"].as_f64().unwrap() + 1.0);
-    assert!(events.iter().any(|event| event["ph"] == "M" && event["args"]["name"] == "device"));
+    assert!(events.iter().any(|event| event["ph"] == "M" && event["args"]["name"] == "host"));
 
     let on_stdout: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let in_file: serde_json::Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();

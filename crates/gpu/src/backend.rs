@@ -1,4 +1,4 @@
-//! The backend: parameters resident on the device, one partition at a time.
+//! The backend: parameters on the device, or streamed to it where they do not fit; one partition at a time.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -34,6 +34,9 @@ pub struct CudaBackend {
     pub memory_bytes: Option<usize>,
 }
 
+/// Free memory that no plan takes: what the driver rounds allocations up by, and the stacks of all threads that can be resident,
+/// which it takes at a kernel's first launch: 1,072 bytes for 132 × 2,048 threads of an H200 are 290 MB.
+const RESERVE_BYTES: usize = 512 << 20;
 /// Points that are read and uploaded at a time: 24 MB in G1.
 const READ_POINTS: usize = 1 << 18;
 /// Points of a streamed query on the device at a time, 96 MiB in G1, or fewer where there is little memory. A chunk's sum has some
@@ -148,6 +151,7 @@ impl Plan {
         limit: Option<usize>,
     ) -> Result<Self, Error> {
         let (free, _) = device.memory()?;
+        let free = free.saturating_sub(RESERVE_BYTES);
         let available = limit.map_or(free, |limit| limit.min(free));
         let like = match tuning.windows {
             WindowChoice::PerMsm => None,
@@ -320,6 +324,8 @@ enum BG2 {
 }
 
 struct CudaSession {
+    /// First, so that what it copies has arrived before any memory is given back.
+    uploader: Uploader,
     shape: Shape,
     ntt: Ntt,
     verifying_key: VerifyingKey,
@@ -340,7 +346,6 @@ struct CudaSession {
     chunks: [CudaSlice<u64>; 2],
     memory: Memory,
     method: Method,
-    uploader: Uploader,
     template: Option<DeviceTemplate>,
     device: Device,
 }
@@ -389,7 +394,9 @@ impl CudaSession {
             let (l, a) = summer.sums(&of_w, n_variables(shape), (Phase::MsmL, l), Some((Phase::MsmA, a)))?;
             let b_g2 = b_g2.map(|points| (Phase::MsmBG2, points));
             let (b_g1, b_g2) = summer.sums(&of_b, shape.n_points(Query::BG1), (Phase::MsmBG1, b_g1), b_g2)?;
-            summer.timeline.finish()?;
+            let Summer { mut timeline, feed, .. } = summer;
+            timeline.add(Phase::Upload, feed.uploads);
+            timeline.finish()?;
             Ok::<_, Error>(MsmResults {
                 h: total(&h),
                 l: total(&l),
@@ -537,8 +544,8 @@ struct Feed<'a> {
     chunks: &'a mut [CudaSlice<u64>; 2],
     /// What is still to come, in the order of the sums.
     pieces: VecDeque<&'a [u64]>,
-    /// When the next piece has arrived in the first chunk.
-    arrival: Option<CudaEvent>,
+    /// Of each piece that was begun: since when it was under way, and when it had arrived.
+    uploads: Vec<(CudaEvent, CudaEvent)>,
 }
 
 impl<'a> Feed<'a> {
@@ -565,14 +572,15 @@ impl<'a> Feed<'a> {
                 pieces.extend(streamed.iter().map(piece));
             }
         }
-        Feed { device, uploader, chunks, pieces, arrival: None }
+        Feed { device, uploader, chunks, pieces, uploads: vec![] }
     }
 
     /// Begins to bring the next piece over, where there is one. The sum before the one under way must have been collected.
     fn advance(&mut self) -> Result<(), Error> {
         if let Some(piece) = self.pieces.pop_front() {
+            let start = self.uploader.arrival(self.device)?;
             self.uploader.copy(self.device, &mut self.chunks[0].slice_mut(..), piece)?;
-            self.arrival = Some(self.uploader.arrival(self.device)?);
+            self.uploads.push((start, self.uploader.arrival(self.device)?));
         }
         Ok(())
     }
@@ -580,8 +588,8 @@ impl<'a> Feed<'a> {
     /// The piece that has been brought over, for work that is submitted from here on.
     fn take(&mut self) -> Result<CudaView<'_, u64>, Error> {
         self.chunks.swap(0, 1);
-        let arrival = self.arrival.take().expect("a piece a sum");
-        self.device.wait(&arrival)?;
+        let (_, arrival) = self.uploads.last().expect("a piece a sum");
+        self.device.wait(arrival)?;
         Ok(self.chunks[1].as_view())
     }
 }

@@ -139,6 +139,7 @@ pub fn check(index: usize) -> Result<(), Error> {
 
 /// A device with the stream of all its work but uploads, and all kernels.
 pub(crate) struct Device {
+    index: usize,
     name: String,
     pub(crate) stream: Arc<CudaStream>,
     context: Arc<CudaContext>,
@@ -206,9 +207,9 @@ impl Device {
             fail(call)
         };
         let context = CudaContext::new(index).map_err(fail("cuDevicePrimaryCtxRetain"))?;
-        assert_eq!(context.ordinal(), index, "a context of another device");
         // SAFETY: all slices of this context are used on the one stream below, but for those that `Uploader` writes: its callers
-        // wait for the stream before, and have the stream wait for `Uploader::arrival` after.
+        // wait for the stream before, and have the stream wait for `Uploader::arrival` after; it waits for its copies when it is
+        // dropped, before they are freed.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(fail("cuStreamCreate"))?;
         let mut kernels = HashMap::new();
@@ -226,7 +227,9 @@ impl Device {
         let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let n_multiprocessors = context.attribute(attribute).map_err(fail("cuDeviceGetAttribute"))? as u32;
         let name = report.label();
-        Ok(Device { name, stream, context, kernels, n_multiprocessors })
+        let device = Device { index, name, stream, context, kernels, n_multiprocessors };
+        device.bind()?;
+        Ok(device)
     }
 
     pub(crate) fn kernel(&self, name: &'static str) -> &CudaFunction {
@@ -275,14 +278,19 @@ impl Device {
 
     /// Makes this device's context that of the thread, for calls of the driver that are made directly.
     pub(crate) fn bind(&self) -> Result<(), Error> {
-        self.context.bind_to_thread().map_err(self.error("cuCtxSetCurrent"))
+        self.context.bind_to_thread().map_err(self.error("cuCtxSetCurrent"))?;
+        let mut current = -1;
+        // SAFETY: writes one integer.
+        unsafe { sys::cuCtxGetDevice(&mut current) }.result().map_err(self.error("cuCtxGetDevice"))?;
+        assert_eq!(usize::try_from(current), Ok(self.index), "a context of another device");
+        Ok(())
     }
 
     /// Pinned host memory.
     pub(crate) fn pinned(&self, n_words: usize) -> Result<PinnedHostSlice<u64>, Error> {
-        const PORTABLE: u32 = 0;
+        const NO_FLAGS: u32 = 0;
         // SAFETY: integers, of which any values are valid; whoever reads them has written them.
-        unsafe { self.context.alloc_pinned_with_flags(n_words, PORTABLE) }
+        unsafe { self.context.alloc_pinned_with_flags(n_words, NO_FLAGS) }
             .map_err(self.error("cuMemHostAlloc"))
     }
 
@@ -341,7 +349,7 @@ macro_rules! launch {
 }
 pub(crate) use launch;
 
-/// Phases of work on the stream, timed by events on it.
+/// Phases of work on the stream, timed by events on it, and of uploads beside it.
 pub(crate) struct Timeline<'a> {
     device: &'a Device,
     observer: &'a dyn Observer,
@@ -368,6 +376,11 @@ impl<'a> Timeline<'a> {
         let result = work()?;
         self.marks.push((phase, start, self.device.event()?));
         Ok(result)
+    }
+
+    /// Adds what ran beside the stream.
+    pub(crate) fn add(&mut self, phase: Phase, spans: Vec<(CudaEvent, CudaEvent)>) {
+        self.marks.extend(spans.into_iter().map(|(start, end)| (phase, start, end)));
     }
 
     /// Waits for all of it and tells the observer.

@@ -42,6 +42,10 @@ const GROUP_LEVELS: u32 = 3;
 /// Groups that a thread takes at a time: the more, the fewer inverses and the more memory.
 pub(crate) const GROUPS_AT_A_TIME: [usize; 3] = [64, 16, 4];
 
+/// Cost of two additions among buckets, that of a point to a bucket being 10; the same in both curves, one plan serving both.
+/// Reasoned: they are complete additions, 14 products for 10, and half of their threads wait.
+const BUCKET_COST: u64 = 28;
+
 /// A curve's kernels, as a sum calls them.
 pub(crate) trait DeviceCurve: Group<Scalar = Fr> + Words {
     /// 64-bit words of a coordinate.
@@ -50,8 +54,6 @@ pub(crate) trait DeviceCurve: Group<Scalar = Fr> + Words {
     const SUM_BLOCK: u32;
     const GROUP_BLOCK: u32;
     const JOIN_BLOCK: u32;
-    /// Cost of an addition among buckets, that of a point to a bucket being 10.
-    const BUCKET_COST: u64 = 28;
 
     fn add_groups(
         device: &Device,
@@ -204,7 +206,7 @@ device_curve!(
 pub(crate) fn best_windows<P: DeviceCurve>(n: usize) -> Windows {
     let cost = |windows: &Windows| {
         u64::from(windows.n)
-            * (n as u64 * 10 + n_buckets(windows) as u64 / u64::from(windows.n) * P::BUCKET_COST)
+            * (n as u64 * 10 + n_buckets(windows) as u64 / u64::from(windows.n) * BUCKET_COST)
     };
     (2..=MAX_WINDOW_BITS).map(Windows::new).min_by_key(cost).expect("not empty")
 }

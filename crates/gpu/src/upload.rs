@@ -79,8 +79,15 @@ impl Uploader {
             let mut to = to.slice_mut(start..start + piece.len());
             // SAFETY: the stage is neither written nor dropped before the event below has happened: `take` above and the
             // `Drop` below wait for it; the destination is as long as the piece.
-            unsafe { copy_async(device, &self.stream, &mut to, stage) }?;
-            *arrived = Some(device.event_on(&self.stream)?);
+            let submitted = unsafe { copy_async(device, &self.stream, &mut to, stage) };
+            *arrived = match submitted.and_then(|()| device.event_on(&self.stream)) {
+                Ok(event) => Some(event),
+                Err(error) => {
+                    // A copy that failed has ended, too.
+                    let _ = self.stream.synchronize();
+                    return Err(error);
+                }
+            };
         }
         Ok(())
     }
@@ -88,12 +95,8 @@ impl Uploader {
 
 impl Drop for Uploader {
     fn drop(&mut self) {
-        for (_, arrived) in &mut self.stages {
-            if let Some(event) = arrived.take() {
-                // A copy that failed has ended, too.
-                let _ = event.synchronize();
-            }
-        }
+        // What is copied from and to must outlive the copies. One that failed has ended, too.
+        let _ = self.stream.synchronize();
     }
 }
 

@@ -5,20 +5,19 @@ use std::io::Write;
 
 const MESSAGES: &str = include_str!(concat!(env!("OUT_DIR"), "/resources.txt"));
 
-/// Nearly all time is in these.
-const HOT: [&str; 7] = [
-    "cuzk_msm_add_groups_g1",
-    "cuzk_msm_sum_parts_g1",
-    "cuzk_msm_sum_parts_g2",
-    "cuzk_ntt_down",
-    "cuzk_ntt_up",
-    "cuzk_evaluate",
-    "cuzk_hadamard",
+/// Nearly all time is in these, and so many bytes may they and what they call store and load: a few words, such as an address kept
+/// over a loop's body, do no harm; an element of Fr would be 64 bytes. An addition in G2 has more words than there are registers:
+/// it spills some 350 bytes, a few operations in its 7,000.
+const HOT: [(&str, u32); 8] = [
+    ("cuzk_msm_add_groups_g1", 32),
+    ("cuzk_msm_sum_parts_g1", 32),
+    ("cuzk_msm_add_groups_g2", 400),
+    ("cuzk_msm_sum_parts_g2", 400),
+    ("cuzk_ntt_down", 32),
+    ("cuzk_ntt_up", 32),
+    ("cuzk_evaluate", 32),
+    ("cuzk_hadamard", 32),
 ];
-
-/// What a hot kernel may store and load: a few words, such as an address kept over a loop's body, do no harm. An element of
-/// Fr would be 64 bytes.
-const MOST_SPILL_BYTES: u32 = 32;
 
 /// Of a kernel on an architecture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,14 +100,12 @@ fn hot_kernels_hardly_spill() {
         lines += &format!(" {stack_bytes:>5} B {spill_bytes:>5} B {called_spill_bytes:>5} B\n");
     }
     out.write_all(lines.as_bytes()).unwrap();
-    for hot in HOT {
+    for (hot, most) in HOT {
         let mut of_kernel = table.iter().filter(|((kernel, _), _)| *kernel == hot).peekable();
         assert!(of_kernel.peek().is_some(), "ptxas says nothing of {hot}");
         for ((_, architecture), resources) in of_kernel {
-            assert!(
-                resources.spill_bytes <= MOST_SPILL_BYTES,
-                "{hot} spills on {architecture}: {resources:?}"
-            );
+            let spills = resources.spill_bytes + resources.called_spill_bytes;
+            assert!(spills <= most, "{hot} spills on {architecture}: {resources:?}");
         }
     }
 }
