@@ -5,6 +5,7 @@
 //! foreign one are all judged by the same bytes.
 //!
 //! - [`run`] runs cases and names what differed;
+//! - [`html`] makes a page of a run;
 //! - [`lint`] lists every fault of a golden folder;
 //! - [`variants`] builds the product once for each storage of linear combinations;
 //! - [`measure`] compares what variants of synthesis cost;
@@ -19,6 +20,7 @@ pub mod case;
 pub mod digest;
 pub mod error;
 pub mod gate;
+pub mod html;
 mod judge;
 pub mod lint;
 pub mod make;

@@ -13,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use cuzk_conformance::bench::{Ended, Plan, Side, SideSpec, measure};
 use cuzk_conformance::case::{CaseFolder, json_schema, pretty};
 use cuzk_conformance::gate::Gate;
+use cuzk_conformance::html::{Binary, Page};
 use cuzk_conformance::prover::Prover;
 use cuzk_conformance::rows::{self, Coverage, Row, Tuning};
 use cuzk_conformance::run::{Count, Outcome, Runner};
@@ -79,6 +80,9 @@ struct RunArgs {
     /// A folder with the official parameters; without it the cases that need them are skipped.
     #[arg(long, value_name = "DIR")]
     params: Option<PathBuf>,
+    /// Also write the outcomes as one page of HTML.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Print the outcomes as JSON on stdout when all are known, and the count on stderr.
     #[arg(long)]
     json: bool,
@@ -214,7 +218,7 @@ fn run(args: &RunArgs) -> anyhow::Result<bool> {
     args.input_dir.iter().try_for_each(|folder| runner.supply_inputs(folder))?;
     args.params.iter().try_for_each(|folder| runner.supply_parameters(folder))?;
     let binaries = if args.binary.is_empty() { vec![neighbour()?] } else { args.binary.clone() };
-    let (mut count, mut provers) = (Count::default(), Vec::new());
+    let (mut count, mut provers) = (Count::default(), Vec::<(Prover, Vec<Outcome>)>::new());
     for binary in binaries {
         let prover = prover(binary, args.timeout)?;
         if !args.json {
@@ -222,11 +226,19 @@ fn run(args: &RunArgs) -> anyhow::Result<bool> {
         }
         let outcomes = run_binary(args, &runner, &prover)?;
         outcomes.iter().for_each(|outcome| count.add(&outcome.status));
-        provers.push(serde_json::json!({ "binary": prover.binary, "outcomes": outcomes }));
+        provers.push((prover, outcomes));
+    }
+    if let Some(path) = &args.html {
+        std::fs::write(path, page(args, &runner, count, &provers)?)
+            .with_context(|| path.display().to_string())?;
     }
     if args.json {
+        let binaries: Vec<_> = provers
+            .iter()
+            .map(|(prover, outcomes)| serde_json::json!({ "binary": prover.binary, "outcomes": outcomes }))
+            .collect();
         let data = serde_json::json!({
-            "schema": "cuzk-conformance", "version": 1, "count": count, "binaries": provers,
+            "schema": "cuzk-conformance", "version": 1, "count": count, "binaries": binaries,
         });
         print!("{}", pretty(&data));
         eprintln!("{count}");
@@ -234,6 +246,39 @@ fn run(args: &RunArgs) -> anyhow::Result<bool> {
         println!("{count}");
     }
     Ok(count.is_success())
+}
+
+fn page(
+    args: &RunArgs,
+    runner: &Runner,
+    count: Count,
+    provers: &[(Prover, Vec<Outcome>)],
+) -> anyhow::Result<String> {
+    let binary = |(prover, outcomes): &'_ (Prover, Vec<Outcome>)| {
+        let row = Row { backend: String::new(), tuning: Tuning::default() };
+        Side { prover: prover.clone(), row }.identity().map(|identity| (identity, outcomes.clone()))
+    };
+    let binaries: Vec<_> = provers.iter().map(binary).collect::<Result<_, _>>()?;
+    let binaries = binaries
+        .iter()
+        .map(|(identity, outcomes)| Binary {
+            name: format!("{}: {}", identity.binary.display(), identity.version),
+            sha256: identity.sha256.to_string(),
+            outcomes,
+        })
+        .collect();
+    let cases = runner.select(&args.filter).into_iter().filter_map(|folder| folder.load().ok()).collect();
+    let date = time::OffsetDateTime::now_utc().date().to_string();
+    Ok(Page { machine: &machine(), date: &date, count, binaries, cases }.html())
+}
+
+/// The processor and the number of its threads that this program may use.
+fn machine() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let name = name.map_or("an unknown processor", |(_, name)| name);
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    format!("{name}, {threads} threads, {}", std::env::consts::OS)
 }
 
 fn run_binary(args: &RunArgs, runner: &Runner, prover: &Prover) -> anyhow::Result<Vec<Outcome>> {

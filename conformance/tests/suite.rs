@@ -587,3 +587,40 @@ fn two_tunings_are_timed_against_each_other() {
     assert!(text.contains("| ntt | 90.0 ms | 120.0 ms | 1.333 (1.333 to 1.333) | **slower** |"), "{text}");
     assert!(!text.contains("| process |"), "{text}");
 }
+
+/// What a strict parser of HTML has to say of a page.
+fn parse_errors(page: &str) -> Vec<String> {
+    use html5ever::tendril::TendrilSink;
+    let mut options = html5ever::ParseOpts::default();
+    options.tokenizer.exact_errors = true;
+    options.tree_builder.exact_errors = true;
+    let dom = html5ever::parse_document(markup5ever_rcdom::RcDom::default(), options).one(page);
+    dom.errors.borrow().iter().map(|error| error.to_string()).collect()
+}
+
+#[test]
+fn a_run_is_a_page_that_stands_alone() {
+    assert!(!parse_errors("<!DOCTYPE html><title>x</title><p></b>").is_empty(), "the parser finds faults");
+    let world = World::new();
+    set_phases(&world, &json!({"ntt": 100.0, "msm_h": 200.0, "total": 300.0}));
+    world.fault(r#"if [ "$command" = verify ]; then echo 'error[<b>&"x"</b>]: odd' >&2; exit 7; fi"#);
+    let output = world.program(&["run", "--binary", "prover", "--variants", "each", "--html", "page.html"]);
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = fs::read_to_string(world.path("page.html")).unwrap();
+    assert_eq!(parse_errors(&page), [""; 0]);
+    for outside in ["<script", "http", "src=", "href=", "url(", "@import"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    let texts = [
+        "<th>cpu</th><th>cpu ntt=seven</th>",
+        "<span class=\"ok\">ok</span>",
+        "<span class=\"failed\">FAILED</span>",
+        "&lt;b&gt;&amp;&quot;x&quot;&lt;/b&gt;",
+        "<title>msm_h 200 ms, ntt 100 ms</title>",
+        "porep-2kib-v1_1/valid",
+        "<th>msm_b_g2</th>",
+    ];
+    for text in texts {
+        assert!(page.contains(text), "no {text} in {page}");
+    }
+}
