@@ -9,7 +9,7 @@
 //! - [`lint`] lists every fault of a golden folder;
 //! - [`variants`] builds the product once for each storage of linear combinations;
 //! - [`measure`] compares what variants of synthesis cost;
-//! - [`bench`] times two ways to the same proof in turn, [`stats`] says what the times show, and [`gate`] whether a binary may
+//! - [`mod@bench`] times two ways to the same proof in turn, [`stats`] says what the times show, and [`gate`] whether a binary may
 //!   take another's place;
 //! - [`make`] creates suites from a binary's *reference* backend.
 
