@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::Error;
 use crate::prover::Prover;
+use crate::stats::median;
 
 /// What to compare.
 #[derive(Clone, Debug)]
@@ -165,7 +166,7 @@ impl Measurement {
                 progress(&format!("cachegrind of {}", variant.name));
             }
             let simulated = self.cachegrind.then(|| self.simulate(variant)).transpose()?;
-            let of = |value: fn(&Sample) -> f64| median(samples.iter().map(value).collect());
+            let of = |value: fn(&Sample) -> f64| median(&samples.iter().map(value).collect::<Vec<_>>());
             let ratios =
                 samples.iter().zip(&first).map(|(sample, first)| sample.processor_ms / first.processor_ms);
             variants.push(VariantMeasured {
@@ -264,7 +265,7 @@ impl Ratio {
     fn of(mut ratios: Vec<f64>) -> Self {
         ratios.sort_by(f64::total_cmp);
         let interval = order_statistic(ratios.len()).map(|k| [ratios[k - 1], ratios[ratios.len() - k]]);
-        Ratio { median: median(ratios), interval }
+        Ratio { median: median(&ratios), interval }
     }
 }
 
@@ -281,16 +282,6 @@ fn order_statistic(n: usize) -> Option<usize> {
         }
         probability *= (n - k) as f64 / (k + 1) as f64;
         k += 1;
-    }
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => values[middle],
-        _ => (values[middle - 1] + values[middle]) / 2.0,
     }
 }
 

@@ -6,7 +6,7 @@ use blstrs::Scalar as Fr;
 use cuzk_cpu::msm::{Bases, Terms};
 use cuzk_cpu::{Arithmetic, CpuTransforms};
 use cuzk_gpu::measure::{ResidentSum, ResidentTransforms};
-use cuzk_groth16::{Accumulation, Domain, Transforms, Tuning};
+use cuzk_groth16::{Domain, Transforms, Tuning};
 use ff::Field;
 
 use crate::inputs;
@@ -43,10 +43,8 @@ pub(crate) fn msm(
     let cpu = || Terms::new(&bases, |index| scalars[index]).sum();
     anyhow::ensure!(resident.sum()? == cpu(), "another sum than the CPU's");
     let comparison = Comparison::of(repetitions, || resident.sum().expect("it has worked before"), cpu);
-    let way = match tuning.accumulation {
-        Accumulation::Xyzz => "xyzz",
-        Accumulation::Affine => "affine",
-    };
+    let settings = tuning.settings();
+    let (_, way) = settings.iter().find(|(axis, _)| *axis == "accumulation").expect("an axis");
     results.insert(format!("cuda msm g1 2^{} {name}, {way}, against cpu", scalars.len().ilog2()), comparison);
     Ok(())
 }
