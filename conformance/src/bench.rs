@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::case::CaseFolder;
+use crate::counts::{Counting, Counts};
 use crate::digest::{Sha256, sha256_file};
 use crate::prover::Prover;
 use crate::rows::{Row, Tuning};
@@ -103,6 +104,8 @@ pub struct Measured {
     pub case: String,
     /// By phase of the prover's report, and [`PROCESS`].
     pub phases: BTreeMap<String, Phase>,
+    /// Instructions and cache misses of a run of each side, where they were asked for.
+    pub counts: Option<[Counts; 2]>,
     /// What makes the figures doubtful.
     pub warnings: Vec<String>,
 }
@@ -158,6 +161,45 @@ pub fn measure(
         }
     }
     Ok(Ended::Measured(Measured::of(&folder.id, &times, plan)))
+}
+
+/// How many times as long as usual a run may take under cachegrind.
+const SIMULATED_TIMEOUT: u32 = 100;
+
+/// Instructions and misses of one more run of each side; `None` where nobody can count.
+pub fn count(
+    runner: &Runner,
+    folder: &CaseFolder,
+    sides: &[Side; 2],
+    progress: &mut dyn FnMut(&str),
+) -> Result<Option<[Counts; 2]>, Error> {
+    let mut all = vec![];
+    for Side { prover, row } in sides {
+        let Some(counting) = Counting::open()? else { return Ok(None) };
+        progress(&format!("{}: instructions of [{row}]", folder.id));
+        let run = |prover: &Prover| -> Result<(), Error> {
+            let outcomes = runner.run(prover, folder, std::slice::from_ref(row), &mut |_| ())?;
+            match outcomes.into_iter().find(|outcome| outcome.status != Status::Ok) {
+                Some(outcome) => Err(Error::NotCounted { outcome: outcome.to_string() }),
+                None => Ok(()),
+            }
+        };
+        all.push(match counting {
+            Counting::Kernel(counters) => {
+                let counted = counters.count(|| run(prover));
+                let (ran, counts) = counted.map_err(Error::io("count", &prover.binary))?;
+                ran?;
+                counts
+            }
+            Counting::Simulated(simulation) => {
+                let mut simulated = prover.clone().within(simulation.command());
+                simulated.timeout = prover.timeout.saturating_mul(SIMULATED_TIMEOUT);
+                run(&simulated)?;
+                simulation.counts()?
+            }
+        });
+    }
+    Ok(all.try_into().ok())
 }
 
 fn phases(outcome: &Outcome) -> BTreeMap<String, f64> {
@@ -217,7 +259,7 @@ impl Measured {
                 (name, Phase { comparison, verdict, old, new })
             })
             .collect();
-        Measured { case: case.to_owned(), phases, warnings }
+        Measured { case: case.to_owned(), phases, counts: None, warnings }
     }
 
     /// The phases with a verdict.
@@ -243,6 +285,16 @@ impl Measured {
                 "| {name} | {old_ms:.1} ms | {new_ms:.1} ms | {ratio:.3} ({low:.3} to {high:.3}) | {verdict} |"
             )
             .expect("writing to a string");
+        }
+        if let Some([old, new]) = &self.counts {
+            let mut line = |what: &str, old: Option<u64>, new: Option<u64>| {
+                let (Some(old), Some(new)) = (old, new) else { return };
+                let ratio = new as f64 / old as f64;
+                writeln!(table, "\n{what}: {old} old, {new} new, {ratio:.4}").expect("writing to a string");
+            };
+            line(&format!("instructions by {}", old.by), Some(old.instructions), Some(new.instructions));
+            line("misses of the first-level data cache", old.l1d_misses, new.l1d_misses);
+            line("misses of the last-level cache", old.llc_misses, new.llc_misses);
         }
         for warning in &self.warnings {
             write!(table, "\nnote: {warning}").expect("writing to a string");

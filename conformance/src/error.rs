@@ -45,6 +45,25 @@ pub enum Error {
         /// The one that differs.
         odd: String,
     },
+    /// A run that was to be counted did not pass.
+    #[error("nothing was counted: {outcome}")]
+    NotCounted {
+        /// The run.
+        outcome: String,
+    },
+    /// There is no golden case of this name.
+    #[error("no golden case {0}")]
+    NoSuchCase(String),
+    /// A case fails in a build with faults while it has none: what it says with one would tell nothing.
+    #[error("{case} [{row}] fails without any fault: {said}")]
+    FailsWithoutFault {
+        /// The case.
+        case: String,
+        /// The row.
+        row: String,
+        /// What differs.
+        said: String,
+    },
     /// A setting of `--tune` that is not `axis=value`.
     #[error("`{0}` is not of the form axis=value (several are separated by commas)")]
     NotASetting(String),

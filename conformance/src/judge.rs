@@ -120,6 +120,22 @@ fn first_steps(report: &Report, expected: &ExpectedProof) -> Vec<String> {
     differences
 }
 
+/// Where in a proof a byte is: the proofs of partitions, each the points A, B and C, stand one after the other; an aggregate does not.
+fn place_in_proof(at: usize, expected: &ExpectedProof, n_bytes: usize) -> String {
+    const PARTITION_BYTES: usize = 192;
+    if n_bytes != PARTITION_BYTES * expected.partitions {
+        return format!("byte {at}");
+    }
+    let point = match at % PARTITION_BYTES {
+        0..48 => "A",
+        48..144 => "B",
+        _ => "C",
+    };
+    let index = at / PARTITION_BYTES;
+    let partition = expected.digests.get(index).map_or(index, |digests| digests.partition);
+    format!("partition {partition}, {point}, from byte {at}")
+}
+
 /// How the proof differs, byte by byte, and from the digest that the prover reports for it.
 fn proof_bytes(
     report: &Report,
@@ -140,7 +156,7 @@ fn proof_bytes(
     if proof.len() != golden.len() {
         differences.push(format!("the proof has {} bytes, expected {}", proof.len(), golden.len()));
     } else if let Some(at) = proof.iter().zip(&golden).position(|(found, wanted)| found != wanted) {
-        differences.push(format!("the proof differs from byte {at}"));
+        differences.push(format!("the proof differs in {}", place_in_proof(at, expected, golden.len())));
     }
     if report.proof.sha256 != sha256(&proof) {
         differences.push("the reported SHA-256 is not that of the written proof".to_owned());

@@ -6,19 +6,24 @@
 //!
 //! - [`run`] runs cases and names what differed;
 //! - [`html`] makes a page of a run;
+//! - [`faults`] runs a prover that does one thing wrong, and looks whether [`run`] names it;
 //! - [`lint`] lists every fault of a golden folder;
 //! - [`variants`] builds the product once for each storage of linear combinations;
 //! - [`measure`] compares what variants of synthesis cost;
 //! - [`mod@bench`] times two ways to the same proof in turn, [`stats`] says what the times show, and [`gate`] whether a binary may
 //!   take another's place;
+//! - [`counts`] counts instructions and cache misses of a run;
+//! - [`runs`] tables results that were kept over time;
 //! - [`make`] creates suites from a binary's *reference* backend.
 
 #![forbid(unsafe_code)]
 
 pub mod bench;
 pub mod case;
+pub mod counts;
 pub mod digest;
 pub mod error;
+pub mod faults;
 pub mod gate;
 pub mod html;
 mod judge;
@@ -29,6 +34,7 @@ pub mod prover;
 mod report;
 pub mod rows;
 pub mod run;
+pub mod runs;
 pub mod stats;
 pub mod variants;
 

@@ -10,14 +10,15 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use cuzk_conformance::bench::{Ended, Plan, Side, SideSpec, measure};
+use cuzk_conformance::bench::{Ended, Plan, Side, SideSpec, count, measure};
 use cuzk_conformance::case::{CaseFolder, json_schema, pretty};
+use cuzk_conformance::faults::{self, Noticed, Tally};
 use cuzk_conformance::gate::Gate;
 use cuzk_conformance::html::{Binary, Page};
 use cuzk_conformance::prover::Prover;
 use cuzk_conformance::rows::{self, Coverage, Row, Tuning};
 use cuzk_conformance::run::{Count, Outcome, Runner};
-use cuzk_conformance::{lint, make};
+use cuzk_conformance::{lint, make, runs};
 
 /// Runs the golden cases against any prover binary.
 #[derive(Parser)]
@@ -37,6 +38,11 @@ enum Command {
     /// May a binary take another's place? Exit code 0: the new one gives the golden bytes in every case and row, and no phase is
     /// shown slower; 1 otherwise.
     Gate(GateArgs),
+    /// Does the suite notice? Runs a build that can do wrong on purpose, each fault alone, and wants the step named that goes wrong.
+    /// Exit code 0: every fault that was run was noticed, and one was; 1 otherwise.
+    Faults(FaultsArgs),
+    /// Tables the times of results that were kept, by machine and date.
+    Runs(RunsArgs),
     /// Lists every fault of the golden folder. Exit code 0: none; 1 otherwise.
     Lint(GoldenArgs),
     /// Makes suites, their values by the binary's reference backend, and checks the binary with them.
@@ -80,6 +86,13 @@ struct RunArgs {
     /// A folder with the official parameters; without it the cases that need them are skipped.
     #[arg(long, value_name = "DIR")]
     params: Option<PathBuf>,
+    /// What has to be there: backends (`cuda`) or instructions (`avx512ifma`). A case has to pass with each, so that a run in which all of
+    /// them were skipped is no success.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    require: Vec<String>,
+    /// Also write the outcomes as JSON.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     /// Also write the outcomes as one page of HTML.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -113,13 +126,18 @@ struct TimingArgs {
 
 #[derive(Args)]
 struct BenchArgs {
-    /// What is compared with: a binary, values of axes (`ntt=seven`), or both (`PATH@ntt=seven`).
+    /// What is compared with: a binary, values of axes (`ntt=seven`), or both (`PATH@ntt=seven`); `backend=NAME` among the values
+    /// chooses a backend for this side alone.
     a: SideSpec,
     /// The other.
     b: SideSpec,
-    /// The backend of both.
+    /// The backend of both, where they do not name theirs.
     #[arg(long, value_name = "NAME", default_value = "cpu")]
     backend: String,
+    /// Also count instructions and cache misses of a run of each: by the kernel, or else by cachegrind, which takes some fifty times as long
+    /// and knows no AVX-512.
+    #[arg(long)]
+    count: bool,
     /// Compare only this phase; may be given several times.
     #[arg(long, value_name = "NAME")]
     phase: Vec<String>,
@@ -159,6 +177,37 @@ struct GateArgs {
     timing: TimingArgs,
     #[command(flatten)]
     golden: GoldenArgs,
+}
+
+#[derive(Args)]
+struct FaultsArgs {
+    #[command(flatten)]
+    golden: GoldenArgs,
+    /// The build with faults: RUSTFLAGS='--cfg fault_injection' cargo build --profile faults --bin cuzk
+    #[arg(long, value_name = "PATH", default_value = "target/faults/cuzk")]
+    binary: PathBuf,
+    /// Run only the faults whose name contains this.
+    #[arg(long, value_name = "SUBSTRING", default_value = "")]
+    filter: String,
+    /// Seconds after which the prover is killed and its fault counts as missed.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    timeout: u64,
+    /// Print everything as JSON on stdout, and the count on stderr.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct RunsArgs {
+    /// The folder of the runs, each a folder DATE-MACHINE with reports (`cuzk prove --report`) and benchmarks (`cuzk-bench`).
+    #[arg(long, value_name = "DIR", default_value = "conformance/runs")]
+    runs: PathBuf,
+    /// Only what contains this: a machine, a proof, an axis, a phase.
+    #[arg(long, value_name = "SUBSTRING", default_value = "")]
+    filter: String,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -203,6 +252,8 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Run(args) => run(&args)?,
         Command::Bench(args) => bench(&args)?,
         Command::Gate(args) => gate(&args)?,
+        Command::Faults(args) => faults(&args)?,
+        Command::Runs(args) => runs(&args)?,
         Command::Lint(args) => lint(&args)?,
         Command::Make(args) => make(args)?,
         Command::Schema => {
@@ -232,20 +283,29 @@ fn run(args: &RunArgs) -> anyhow::Result<bool> {
         std::fs::write(path, page(args, &runner, count, &provers)?)
             .with_context(|| path.display().to_string())?;
     }
-    if args.json {
+    let data = || {
         let binaries: Vec<_> = provers
             .iter()
             .map(|(prover, outcomes)| serde_json::json!({ "binary": prover.binary, "outcomes": outcomes }))
             .collect();
-        let data = serde_json::json!({
+        pretty(&serde_json::json!({
             "schema": "cuzk-conformance", "version": 1, "count": count, "binaries": binaries,
-        });
-        print!("{}", pretty(&data));
+        }))
+    };
+    if let Some(path) = &args.report {
+        std::fs::write(path, data()).with_context(|| path.display().to_string())?;
+    }
+    if args.json {
+        print!("{}", data());
         eprintln!("{count}");
     } else {
         println!("{count}");
     }
-    Ok(count.is_success())
+    let outcomes = || provers.iter().flat_map(|(_, outcomes)| outcomes);
+    let lacking: Vec<&String> =
+        args.require.iter().filter(|name| !outcomes().any(|outcome| outcome.passed_with(name))).collect();
+    lacking.iter().for_each(|name| eprintln!("required, but no case passed with it: {name}"));
+    Ok(count.is_success() && lacking.is_empty())
 }
 
 fn page(
@@ -331,14 +391,23 @@ fn bench(args: &BenchArgs) -> anyhow::Result<bool> {
     let runner = Runner::open(&args.golden.golden)?;
     let side = |spec: &SideSpec| -> anyhow::Result<Side> {
         let binary = spec.binary.clone().map_or_else(neighbour, Ok)?;
-        let row = Row { backend: args.backend.clone(), tuning: spec.tuning.clone() };
+        let row = Row::of(spec.tuning.clone(), &args.backend);
         Ok(Side { prover: prover(binary, args.timeout)?, row })
     };
     let sides = [side(&args.a)?, side(&args.b)?];
     let plan = Plan { phases: args.phase.clone(), ..args.timing.plan() };
     let (mut measured, mut wrong) = (vec![], vec![]);
     for folder in args.timing.folders(&runner)? {
-        match measure(&runner, folder, &sides, &plan, &mut |step| eprintln!("{step}"))? {
+        let mut progress = |step: &str| eprintln!("{step}");
+        match measure(&runner, folder, &sides, &plan, &mut progress)? {
+            Ended::Measured(mut found) if args.count => {
+                found.counts = count(&runner, folder, &sides, &mut progress)?;
+                if found.counts.is_none() {
+                    let nobody = "no counts: the kernel offers none here, and valgrind is not installed";
+                    found.warnings.push(nobody.to_owned());
+                }
+                measured.push(found);
+            }
             Ended::Measured(found) => measured.push(found),
             Ended::Wrong(side, outcome) => wrong.push((["a", "b"][side], outcome)),
         }
@@ -387,6 +456,37 @@ fn gate(args: &GateArgs) -> anyhow::Result<bool> {
     Ok(judgement.is_good())
 }
 
+fn faults(args: &FaultsArgs) -> anyhow::Result<bool> {
+    let runner = Runner::open(&args.golden.golden)?;
+    let prover = prover(args.binary.clone(), args.timeout)?;
+    let mut show = |noticed: &Noticed| match args.json {
+        true => eprintln!("{noticed}"),
+        false => println!("{noticed}"),
+    };
+    let all = faults::find(&runner, &prover, &args.filter, &mut show)?;
+    let tally = Tally::of(&all);
+    if args.json {
+        let data =
+            serde_json::json!({ "schema": "cuzk-faults", "version": 1, "count": tally, "faults": all });
+        print!("{}", pretty(&data));
+        eprintln!("{tally}");
+    } else {
+        println!("{tally}");
+    }
+    Ok(tally.is_good())
+}
+
+fn runs(args: &RunsArgs) -> anyhow::Result<bool> {
+    let all = runs::series(&args.runs, &args.filter)?;
+    if args.json {
+        let data = serde_json::json!({ "schema": "cuzk-runs", "version": 1, "series": all });
+        print!("{}", pretty(&data));
+    } else {
+        all.iter().for_each(|series| println!("{series}"));
+    }
+    Ok(true)
+}
+
 fn lint(args: &GoldenArgs) -> anyhow::Result<bool> {
     let (cases, problems) = lint::lint(&args.golden)?;
     for problem in &problems {
@@ -418,5 +518,5 @@ fn neighbour() -> anyhow::Result<PathBuf> {
 fn prover(binary: PathBuf, timeout_seconds: u64) -> anyhow::Result<Prover> {
     let absolute = binary.canonicalize();
     let binary = absolute.with_context(|| format!("no prover at {}; give --binary", binary.display()))?;
-    Ok(Prover { binary, timeout: Duration::from_secs(timeout_seconds) })
+    Ok(Prover::new(binary, Duration::from_secs(timeout_seconds)))
 }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Error;
+use crate::counts::{Counts, Simulation};
 use crate::prover::Prover;
 use crate::stats::median;
 
@@ -78,7 +79,7 @@ pub struct VariantMeasured {
     /// All rounds.
     pub samples: Vec<Sample>,
     /// Of the whole process, by cachegrind; `null` where it was not asked for.
-    pub simulated: Option<Simulated>,
+    pub simulated: Option<Counts>,
 }
 
 /// One run.
@@ -99,19 +100,6 @@ pub struct Ratio {
     pub median: f64,
     /// `null` for fewer than six rounds.
     pub interval: Option<[f64; 2]>,
-}
-
-/// Counts of a simulated machine.
-#[derive(Clone, Debug, Serialize)]
-pub struct Simulated {
-    /// `valgrind --tool=cachegrind`.
-    pub by: &'static str,
-    /// Instructions.
-    pub instructions: u64,
-    /// Reads and writes that missed the first-level data cache.
-    pub l1d_misses: u64,
-    /// Reads and writes that missed the last-level cache.
-    pub llc_misses: u64,
 }
 
 #[derive(Deserialize)]
@@ -203,19 +191,17 @@ impl Measurement {
 
     fn synthesize(&self, variant: &Variant, more: &[&str]) -> Result<SynthReport, Error> {
         const TIMEOUT: Duration = Duration::from_secs(3600);
-        let prover = Prover { binary: variant.binary.clone(), timeout: TIMEOUT };
+        let prover = Prover::new(variant.binary.clone(), TIMEOUT);
         let mut arguments = self.arguments(variant);
         arguments.extend(more.iter().map(OsString::from));
         prover.json(&arguments)
     }
 
-    fn simulate(&self, variant: &Variant) -> Result<Simulated, Error> {
-        let file =
-            tempfile::NamedTempFile::new().map_err(Error::io("make", Path::new("a temporary file")))?;
-        let mut valgrind = Command::new("valgrind");
-        valgrind.args(["--tool=cachegrind", "--cache-sim=yes", "--quiet"]);
-        valgrind.arg(format!("--cachegrind-out-file={}", file.path().display()));
-        valgrind.arg(&variant.binary).args(self.arguments(variant));
+    fn simulate(&self, variant: &Variant) -> Result<Counts, Error> {
+        let simulation = Simulation::new()?;
+        let words = simulation.command();
+        let mut valgrind = Command::new(&words[0]);
+        valgrind.args(&words[1..]).arg(&variant.binary).args(self.arguments(variant));
         let output = valgrind.output().map_err(Error::io("run", Path::new("valgrind")))?;
         if !output.status.success() {
             return Err(Error::Command {
@@ -223,30 +209,7 @@ impl Measurement {
                 ended: output.status.to_string(),
             });
         }
-        let counts = std::fs::read_to_string(file.path()).map_err(Error::io("read", file.path()))?;
-        Simulated::parse(&counts).ok_or_else(|| Error::Command {
-            command: format!("{valgrind:?}"),
-            ended: "left no summary of instructions and misses".to_owned(),
-        })
-    }
-}
-
-impl Simulated {
-    /// From the lines `events:` and `summary:` of cachegrind's file.
-    fn parse(file: &str) -> Option<Self> {
-        let line = |name: &str| file.lines().find_map(|line| line.strip_prefix(name));
-        let events = line("events:")?.split_whitespace();
-        let counts: BTreeMap<&str, u64> = events
-            .zip(line("summary:")?.split_whitespace())
-            .map(|(event, count)| Some((event, count.parse().ok()?)))
-            .collect::<Option<_>>()?;
-        let count = |event: &str| counts.get(event).copied();
-        Some(Simulated {
-            by: "valgrind --tool=cachegrind",
-            instructions: count("Ir")?,
-            l1d_misses: count("D1mr")? + count("D1mw")?,
-            llc_misses: count("DLmr")? + count("DLmw")?,
-        })
+        simulation.counts()
     }
 }
 
@@ -298,8 +261,8 @@ impl Measured {
             let simulated = variant.simulated.as_ref().map_or_else(
                 || "not counted".to_owned(),
                 |counts| {
-                    let [instructions, misses] =
-                        [counts.instructions, counts.l1d_misses].map(|count| count as f64 / 1e6);
+                    let [instructions, misses] = [Some(counts.instructions), counts.l1d_misses]
+                        .map(|count| count.unwrap_or(0) as f64 / 1e6);
                     format!("{instructions:.0} M, {misses:.2} M")
                 },
             );
@@ -342,14 +305,5 @@ mod tests {
         assert!((ratio.median - 1.15).abs() < 1e-12, "{ratio:?}");
         assert_eq!(ratio.interval, Some([0.9, 1.4]));
         assert_eq!(Ratio::of(vec![2.0]), Ratio { median: 2.0, interval: None });
-    }
-
-    #[test]
-    fn counts_are_found_in_cachegrinds_file() {
-        let file = "desc: I1 cache: 32768 B\ncmd: cuzk synth\nevents: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw\nfn=main\n\
-                    1 1 1 1 1 1 1 1 1 1\nsummary: 1000 2 3 400 50 6 70 8 9\n";
-        let counts = Simulated::parse(file).unwrap();
-        assert_eq!((counts.instructions, counts.l1d_misses, counts.llc_misses), (1000, 58, 15));
-        assert!(Simulated::parse("events: Ir\n").is_none());
     }
 }

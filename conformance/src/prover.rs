@@ -22,6 +22,10 @@ pub struct Prover {
     pub binary: PathBuf,
     /// A child that runs longer is killed.
     pub timeout: Duration,
+    /// Variables that are added to its environment.
+    variables: Vec<(String, String)>,
+    /// A program that runs it, with its arguments.
+    within: Vec<OsString>,
 }
 
 /// How a child ended.
@@ -49,6 +53,23 @@ pub struct Finished {
 }
 
 impl Prover {
+    /// A binary whose runs are killed after `timeout`.
+    pub fn new(binary: PathBuf, timeout: Duration) -> Self {
+        Prover { binary, timeout, variables: vec![], within: vec![] }
+    }
+
+    /// The same with one more variable in its environment.
+    pub fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The same, run by another program: `words` come before its own command line.
+    pub fn within(mut self, words: Vec<OsString>) -> Self {
+        self.within = words;
+        self
+    }
+
     /// Runs the binary in `folder` until it ends or has to be killed. Its stdin is null, so that a prover that asks
     /// a question fails instead of waiting.
     pub fn run(&self, folder: &Path, arguments: &[OsString]) -> Result<Finished, Error> {
@@ -56,8 +77,11 @@ impl Prover {
             // Files, not pipes: a child never blocks on them, and nobody has to read while waiting.
             let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
             let start = Instant::now();
-            let mut child = Command::new(&self.binary)
+            let mut words = self.within.iter().map(OsString::as_os_str).chain([self.binary.as_os_str()]);
+            let mut child = Command::new(words.next().expect("the binary at least"))
+                .args(words)
                 .args(arguments)
+                .envs(self.variables.iter().map(|(name, value)| (name, value)))
                 .current_dir(folder)
                 .stdin(Stdio::null())
                 .stdout(stdout.try_clone()?)
@@ -148,7 +172,7 @@ mod tests {
     use super::*;
 
     fn shell(script: &str) -> Finished {
-        let prover = Prover { binary: "/bin/sh".into(), timeout: Duration::from_millis(500) };
+        let prover = Prover::new("/bin/sh".into(), Duration::from_millis(500));
         prover.run(Path::new("/"), &["-c".into(), script.into()]).unwrap()
     }
 

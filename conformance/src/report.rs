@@ -69,6 +69,9 @@ pub struct Cost {
     pub phases_ms: BTreeMap<String, f64>,
     /// Largest resident memory.
     pub peak_rss_bytes: Option<u64>,
+    /// Memory taken on a device.
+    #[serde(default)]
+    pub device_memory_bytes: Option<u64>,
 }
 
 /// What `params generate --json` prints: the note beside test parameters.

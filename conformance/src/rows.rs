@@ -46,6 +46,15 @@ pub struct Row {
     pub tuning: Tuning,
 }
 
+impl Row {
+    /// From settings among which `backend=NAME` may be.
+    pub fn of(mut settings: Tuning, default_backend: &str) -> Self {
+        let named = settings.0.iter().rfind(|(axis, _)| axis == "backend").map(|(_, name)| name.clone());
+        settings.0.retain(|(axis, _)| axis != "backend");
+        Row { backend: named.unwrap_or_else(|| default_backend.to_owned()), tuning: settings }
+    }
+}
+
 impl fmt::Display for Row {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.backend)?;

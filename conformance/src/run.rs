@@ -261,6 +261,15 @@ impl Status {
 }
 
 impl Outcome {
+    /// Whether it passed in a row with this backend, or with this value of an axis.
+    pub fn passed_with(&self, name: &str) -> bool {
+        let row = self.row.as_deref().unwrap_or_default();
+        let (backend, tuning) = row.split_once(' ').unwrap_or((row, ""));
+        let has_value =
+            tuning.split(',').any(|setting| setting.split_once('=').is_some_and(|(_, value)| value == name));
+        self.status == Status::Ok && (backend == name || has_value)
+    }
+
     fn without_run(folder: &CaseFolder, status: Status) -> Self {
         Self { case: folder.id.clone(), row: None, status, wall_ms: 0, cost: None }
     }

@@ -26,7 +26,7 @@ fn every_way_of_computing_a_proof_gives_upstreams_bytes() {
         "no {}: `cargo test --workspace` builds it, as does `cargo build`",
         binary.display()
     );
-    let prover = Prover { binary, timeout: Duration::from_secs(1200) };
+    let prover = Prover::new(binary, Duration::from_secs(1200));
     let mut rows = rows::covering(&prover, &["cpu".to_owned()], Coverage::Each).unwrap();
     rows.push(Row { backend: REFERENCE.to_owned(), tuning: Tuning::default() });
 

@@ -77,7 +77,7 @@ impl World {
     }
 
     fn prover(&self) -> Prover {
-        Prover { binary: self.path("prover"), timeout: Duration::from_secs(5) }
+        Prover::new(self.path("prover"), Duration::from_secs(5))
     }
 
     fn write(&self, file: &str, bytes: &[u8]) {
@@ -194,7 +194,7 @@ fn a_difference_of_behaviour_is_named() {
     let keep_output = r#"refuse() { echo x >"$out"; echo "error[$2]: x" >&2; exit "$1"; }"#;
     let differences = [
         ("valid", "touch .tmp1", "left the file .tmp1"),
-        ("valid", other_proof, "the proof differs from byte 191"),
+        ("valid", other_proof, "the proof differs in partition 0, C, from byte 191"),
         ("valid", r#"echo >>"$here/proof.bin""#, "the proof has 193 bytes, expected 192"),
         ("valid", "exit 0", "unusable report"),
         ("valid", "refuse 3 memory", "ended with exit code 3: error[memory]: refused, expected exit code 0"),
@@ -220,7 +220,8 @@ fn a_difference_of_behaviour_is_named() {
 fn a_prover_that_hangs_is_killed() {
     let world = World::new();
     world.fault("exec sleep 60");
-    let prover = Prover { timeout: Duration::from_millis(200), ..world.prover() };
+    let mut prover = world.prover();
+    prover.timeout = Duration::from_millis(200);
     let row = Row { backend: "cpu".to_owned(), tuning: Tuning::default() };
     let (_, outcomes) = run(&Runner::open(&world.golden()).unwrap(), &prover, &[row], "/valid");
     assert!(outcomes[0].to_string().contains("was killed after 0.2 s"), "{}", outcomes[0]);
@@ -243,6 +244,62 @@ fn what_is_not_there_is_skipped_and_does_not_pass() {
 
     edit_json(&case, |case| drop(case["parameters"].as_object_mut().unwrap().remove("test_seed")));
     assert!(world.outcome("valid").contains("needs p.params (--params)"));
+}
+
+#[test]
+fn what_is_required_has_to_pass() {
+    let world = World::new();
+    let run = |required: &str| {
+        let arguments =
+            ["run", "--binary", "prover", "--tune", "ntt=seven", "--filter", "/valid", "--require", required];
+        world.program(&arguments)
+    };
+    for there in ["cpu", "seven", "cpu,seven"] {
+        assert!(run(there).status.success(), "{there}");
+    }
+    for missing in ["cuda", "six", "cpu,avx512ifma"] {
+        let output = run(missing);
+        assert_eq!(output.status.code(), Some(1), "{missing}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("required, but no case passed with it: "), "{said}");
+    }
+}
+
+#[test]
+fn a_fault_is_caught_only_by_its_step() {
+    let world = World::new();
+    let fault = |name: &str, seen: &str| json!({ "name": name, "area": "x", "what": "Wrong.", "case": format!("{SUITE}/valid"), "tuning": "ntt=six", "seen": seen });
+    let listed =
+        |faults: &[Value]| world.write_json("faults.json", &json!({ "variable": "WRONG", "faults": faults }));
+    world.fault(
+        r#"[ $command != faults ] || { cat "$here/faults.json"; exit 0; }
+        case ${WRONG-} in
+            late) sed s/NTT/other/ "$here/report.json" >edited; mv edited "$here/report.json" ;;
+            loud) refuse 3 memory ;;
+            slow) exec sleep 60 ;;
+        esac"#,
+    );
+    let run = || {
+        let output = world.program(&["faults", "--binary", "prover", "--timeout", "1", "--json"]);
+        (output.status.code(), serde_json::from_slice::<Value>(&output.stdout).unwrap()["count"].clone())
+    };
+    listed(&[fault("loud", "error[memory]")]);
+    let count = |caught: usize, missed: usize| {
+        let by_area = if caught > 0 { json!({ "x": caught }) } else { json!({}) };
+        json!({ "caught": caught, "missed": missed, "skipped": 0, "caught_by_area": by_area })
+    };
+    assert_eq!(run(), (Some(0), count(1, 0)));
+    listed(&[fault("loud", "partition 0: h differs first"), fault("slow", "partition 0: h differs first")]);
+    assert_eq!(run(), (Some(1), count(0, 2)));
+    listed(&[fault("quiet", "partition 0: h differs first"), fault("late", "ntt=other was used")]);
+    assert_eq!(run(), (Some(1), count(1, 1)));
+    // The last fault changed the prover for good: now it fails without one.
+    let output = world.program(&["faults", "--binary", "prover"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        !output.status.success() && said.contains("fails without any fault: ntt=other was used"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! The backend: parameters resident in memory, one partition at a time.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use blstrs::{G1Affine, G2Affine, Scalar as Fr};
+use cuzk_fault::{Fault, injected};
 use cuzk_groth16::{
     BG2Cpu, Backend, Blinding, Columns, Error, MsmResults, Observer, Parameters, Phase, Proof, Query,
     Session, Shape, Step, Tuning, VerifyingKey, WindowChoice, Work, assemble, digest_g1, digest_g2,
@@ -115,7 +117,11 @@ impl CpuSession {
         let b = |index: usize| value(self.columns.b[index]);
         let b_g2 = || self.sum(&self.b_g2, b, Phase::MsmBG2, observer);
         let in_g1 = || {
-            let h = timed(observer, Phase::MsmH, || Terms::new(&self.h, |index| h[index]).sum());
+            let sum_over_h = || Terms::new(&self.h, |index| h[index]).sum();
+            let h = timed(observer, Phase::MsmH, || match injected(Fault::SlowSum) {
+                true => slowly(sum_over_h),
+                false => sum_over_h(),
+            });
             let l = self.sum(&self.l, |index| aux[index], Phase::MsmL, observer);
             let a = self.sum(&self.a, a, Phase::MsmA, observer);
             (h, l, a, self.sum(&self.b_g1, b, Phase::MsmBG1, observer))
@@ -143,4 +149,12 @@ impl CpuSession {
         };
         ones + timed(observer, phase, rest)
     }
+}
+
+/// Work, and 15 % of its time more.
+fn slowly<T>(work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    std::thread::sleep(start.elapsed().mul_f64(0.15));
+    result
 }

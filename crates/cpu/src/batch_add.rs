@@ -3,6 +3,7 @@
 //! For x₁ ≠ x₂: λ = (y₂ − y₁)/(x₂ − x₁), x₃ = λ² − x₁ − x₂, y₃ = λ(x₁ − x₃) − y₁: with the batch's share of the
 //! inversion 5 multiplications and 1 squaring an addition. For a doubling λ = 3x₁²/(2y₁).
 
+use cuzk_fault::{Fault, injected};
 use cuzk_field::portable::Coordinate;
 
 use crate::curve::Curve;
@@ -83,6 +84,7 @@ impl<P: Curve> BatchAdder<P> {
             };
             let lambda = numerator.mul(&inverse.mul(&slope.product));
             inverse = inverse.mul(&slope.denominator);
+            let x2 = if injected(Fault::ChordOperand) && index % 1024 == 1023 { x1 } else { x2 };
             let x3 = lambda.square().sub(&x1).sub(&x2);
             let y3 = lambda.mul(&x1.sub(&x3)).sub(&y1);
             additions.store(index, P::from_coordinates(x3, y3));
@@ -99,6 +101,7 @@ impl<P: Curve> BatchAdder<P> {
 fn trivial_sum<P: Curve>(case: Case, left: P, right: P) -> P {
     match case {
         Case::Left => left,
+        Case::Right if injected(Fault::InfinityInBucket) => left,
         Case::Right => right,
         Case::Infinity => P::identity(),
         Case::Chord | Case::Tangent => unreachable!("a sum with a slope"),
@@ -127,7 +130,7 @@ fn rare_denominator<P: Curve>(left: &P, right: &P) -> (Case, P::Field) {
         (false, true) => (Case::Left, difference),
         (false, false) if !difference.is_zero() => (Case::Chord, difference),
         // No point of the curves has y = 0 (their orders are odd), so equal x means equal or opposite.
-        (false, false) if y1 == y2 => (Case::Tangent, y1.add(&y1)),
+        (false, false) if y1 == y2 && !injected(Fault::EqualX) => (Case::Tangent, y1.add(&y1)),
         (false, false) => (Case::Infinity, difference),
     }
 }

@@ -5,6 +5,7 @@
 //! without a carry from the digits below, so that any window can be read by itself.
 
 use blstrs::Scalar as Fr;
+use cuzk_fault::{Fault, injected};
 
 /// The windows of a multi-scalar sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,9 @@ impl Magnitude {
         let (opposite, _) = subtract(&R, &limbs);
         let mask = u64::from(negative).wrapping_neg();
         let mut magnitude = std::array::from_fn(|limb| (limbs[limb] & !mask) | (opposite[limb] & mask));
-        magnitude[3] |= mask & SIGN;
+        if !(injected(Fault::ScalarSign) && limbs[0] % 2 == 1) {
+            magnitude[3] |= mask & SIGN;
+        }
         Magnitude(magnitude)
     }
 

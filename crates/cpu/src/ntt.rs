@@ -5,6 +5,7 @@
 //! the halves run on different threads. n/2·log₂n multiplications each, and up to 2n for scaling.
 
 use blstrs::Scalar as Fr;
+use cuzk_fault::{Fault, injected};
 use cuzk_groth16::{Domain, Transforms};
 use ff::Field;
 use rayon::prelude::*;
@@ -96,7 +97,7 @@ fn reverse_bits(values: &mut [Fr], log2_n: u32) {
     let shared = Shared(values.as_mut_ptr());
     (0..1usize << middle_bits).into_par_iter().with_min_len(1 << 6).for_each(|middle| {
         let other_middle = reversed(middle, middle_bits);
-        if other_middle < middle {
+        if other_middle < middle || injected(Fault::BitReversal) && middle == 1 {
             return;
         }
         for a in 0..1 << TILE_BITS {
@@ -153,6 +154,9 @@ impl Portable {
         }
         for level in (1..levels).rev() {
             roots[level - 1] = roots[level].iter().step_by(2).copied().collect();
+        }
+        if injected(Fault::Twiddle) {
+            roots[5][17] = roots[5][16];
         }
         let shift = Domain::coset_shift();
         let shift_inverse = shift.invert().expect("the generator of Fr* is not zero");
@@ -219,7 +223,9 @@ impl Portable {
 
     fn interpolate(&self, values: &mut [Fr]) {
         self.inverse(values);
-        scale(values, self.domain.n_inverse(), Fr::ONE);
+        if !injected(Fault::NotDivided) {
+            scale(values, self.domain.n_inverse(), Fr::ONE);
+        }
     }
 
     fn evaluate_on_coset(&self, coefficients: &mut [Fr]) {
@@ -245,7 +251,8 @@ fn scale(coefficients: &mut [Fr], factor: Fr, shift: Fr) {
         coefficients.iter_mut().for_each(|coefficient| *coefficient *= factor);
     } else {
         let (even, odd) = coefficients.split_at_mut(half);
-        let (even_factor, odd_factor, shift) = (factor, factor * shift, shift.square());
+        let own_shift = if injected(Fault::CosetShift) && half == 4 { Fr::ONE } else { shift };
+        let (even_factor, odd_factor, shift) = (factor, factor * own_shift, shift.square());
         if half < SEQUENTIAL {
             scale(even, even_factor, shift);
             scale(odd, odd_factor, shift);

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use cuzk_fault::{Fault, injected};
 use rayon::prelude::*;
 
 use crate::batch_add::{Additions, BatchAdder};
@@ -156,7 +157,7 @@ impl<P: Curve> Scratch<P> {
         }
         self.adder.run(&mut PairSums { slots: &mut self.slots, pairs: &self.pairs });
         for (first, length) in &mut self.runs {
-            if *length % 2 == 1 {
+            if *length % 2 == 1 && !injected(Fault::OddPoint) {
                 self.slots[(*first + *length / 2) as usize] = self.slots[(*first + *length - 1) as usize];
             }
             *length = length.div_ceil(2);

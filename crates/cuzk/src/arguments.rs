@@ -46,6 +46,9 @@ pub(crate) enum Command {
     /// Prove one small statement again and again and compare the bytes: is this backend to be trusted? Generates test
     /// parameters where they are missing.
     Selftest(SelftestArguments),
+    /// List, as JSON, the faults that this build can have on purpose.
+    #[cfg(fault_injection)]
+    Faults,
 }
 
 /// What an input does not carry.

@@ -58,5 +58,7 @@ fn run() -> Result<(), Failure> {
         Command::Params(arguments) => commands::params::run(&arguments),
         Command::Variants(arguments) => commands::variants::run(&arguments),
         Command::Selftest(arguments) => commands::selftest::run(&arguments),
+        #[cfg(fault_injection)]
+        Command::Faults => commands::faults::run(),
     }
 }

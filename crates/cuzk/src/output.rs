@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use cuzk_fault::{Fault, injected};
 use cuzk_filecoin::store::{StoreError, write_atomically};
 use serde::Serialize;
 
@@ -14,6 +15,8 @@ use crate::failure::Failure;
 
 /// The bytes of a proof in a format. The text formats end with a newline.
 pub(crate) fn encode_proof(proof: &[u8], format: ProofFormat) -> Vec<u8> {
+    let lost = usize::from(injected(Fault::ByteLost));
+    let proof = &proof[..proof.len() - lost];
     match format {
         ProofFormat::Raw => proof.to_vec(),
         ProofFormat::Hex => format!("{}\n", hex::encode(proof)).into_bytes(),

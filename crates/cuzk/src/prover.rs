@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use anyhow::anyhow;
 use cuzk_cpu::CpuBackend;
+use cuzk_fault::{Fault, injected};
 use cuzk_filecoin::Statement;
 use cuzk_filecoin::reference::ReferenceParameters;
 use cuzk_gpu::CudaBackend;
@@ -27,6 +28,11 @@ pub(crate) trait Prover {
         recorder: &Recorder<'_>,
         around: &Recorder<'_>,
     ) -> Result<(Proof, f64), Failure>;
+
+    /// The memory that is taken on a device, in bytes, once something was proved there.
+    fn device_memory_bytes(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// The prover of a backend; `device_memory` is the most that it takes of a device's, in bytes.
@@ -103,6 +109,7 @@ impl Prover for BackendProver {
             }
         };
         let start = Instant::now();
+        let partition = if injected(Fault::WitnessRepeated) { 0 } else { partition };
         let synthesized = synthesizer.synthesize(statement, &[partition], recorder)?;
         let synthesized = synthesized.into_iter().next().expect("one of one partition");
         let synthesis_time = start.elapsed();
@@ -119,5 +126,9 @@ impl Prover for BackendProver {
         let start = Instant::now();
         let proof = session.prove(work, blinding, recorder)?;
         Ok((proof, milliseconds(synthesis_time + start.elapsed())))
+    }
+
+    fn device_memory_bytes(&self) -> Option<u64> {
+        self.prepared.as_ref().and_then(|(_, session)| session.device_memory_bytes())
     }
 }

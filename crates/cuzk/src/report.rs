@@ -31,6 +31,8 @@ pub(crate) struct Report {
     /// What a user should know about how it was done: for instance that parameters did not fit a device.
     pub(crate) notes: Vec<String>,
     pub(crate) peak_rss_bytes: Option<u64>,
+    /// What is taken of a device's memory: planned before anything is allocated, so it is the peak.
+    pub(crate) device_memory_bytes: Option<u64>,
     /// Proofs that did not verify and were computed again.
     pub(crate) faults: usize,
     pub(crate) proof: ProofReport,

@@ -18,6 +18,7 @@
 //! Columns come out of a multiplication below 2^58, the last two below 6·2^52, so sums of several still fit.
 
 use blst::blst_fp;
+use cuzk_fault::{Fault, injected};
 
 use crate::eight::{Eight, EightColumns};
 use crate::lanes::{Lanes, Outlined};
@@ -264,7 +265,11 @@ impl<L: Lanes> EightColumns<L> for Columns<L> {
     /// Carried.
     #[inline(always)]
     fn carry(self) -> Fp8<L> {
-        Fp8(carry(self.0))
+        let mut carried = carry(self.0);
+        if injected(Fault::FpEightCarry) {
+            carried[7] = self.0[7];
+        }
+        Fp8(carried)
     }
 
     /// Carried and below 1.001 p. ⌊value/p⌋ is estimated from below by the highest column, whose missing carry is in

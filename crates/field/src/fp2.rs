@@ -8,6 +8,7 @@
 //! The rest is that of the components.
 
 use blst::{blst_fp, blst_fp2};
+use cuzk_fault::{Fault, injected};
 
 use crate::eight::{Eight, EightColumns};
 use crate::fp::{Columns, Fp8, Packed, Row};
@@ -77,6 +78,9 @@ impl<L: Lanes> Eight<L> for Fp28<L> {
         let (product0, product1) = (a0.mul(b0), a1.mul(b1));
         let (a, b) = (a0.columns().add(&a1.columns()).carry(), b0.columns().add(&b1.columns()).carry());
         let cross = a.mul(&b).sub::<3>(&product0.add(&product1));
+        if injected(Fault::Fp2EightSign) {
+            return Columns2([product0.add(&product1), cross]);
+        }
         Columns2([product0.sub::<2>(&product1), cross])
     }
 

@@ -16,6 +16,7 @@
 //! | [`Fr8::canonical`] | carried, < 2 | carried, < 1 |
 
 use blstrs::Scalar;
+use cuzk_fault::{Fault, injected};
 
 use crate::lanes::Lanes;
 use crate::limbs::{
@@ -217,7 +218,8 @@ impl<L: Lanes> Columns<L> {
         for j in 0..5 {
             columns[j] = columns[j].madd52lo(quotient, L::splat(COMPLEMENT[j]));
         }
-        for j in 0..4 {
+        let upper_halves = if injected(Fault::FrEightReduction) { 3 } else { 4 };
+        for j in 0..upper_halves {
             columns[j + 1] = columns[j + 1].madd52hi(quotient, L::splat(COMPLEMENT[j]));
         }
         let mut reduced = carry(columns);

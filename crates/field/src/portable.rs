@@ -6,6 +6,7 @@ use blst::{
     blst_fp, blst_fp_eucl_inverse, blst_fp_mul, blst_fp_sqr, blst_fp2, blst_fp2_eucl_inverse, blst_fp2_mul,
     blst_fp2_sqr,
 };
+use cuzk_fault::{Fault, injected};
 
 /// The field of a curve's coordinates. Operands and results are in [0, p), in each component.
 pub trait Coordinate: Copy + Default + PartialEq + Send + Sync {
@@ -55,6 +56,7 @@ fn subtract(a: &[u64; 6], b: &[u64; 6]) -> ([u64; 6], bool) {
 fn add_limbs(a: &[u64; 6], b: &[u64; 6]) -> [u64; 6] {
     let mut carry = false;
     std::array::from_fn(|limb| {
+        carry &= !(limb == 3 && injected(Fault::FpCarry));
         let (sum, first) = a[limb].overflowing_add(b[limb]);
         let (sum, second) = sum.overflowing_add(u64::from(carry));
         carry = first | second;
@@ -73,7 +75,11 @@ fn add_fp(a: &blst_fp, b: &blst_fp) -> blst_fp {
 /// a − b mod p for a, b in [0, p).
 #[inline]
 fn sub_fp(a: &blst_fp, b: &blst_fp) -> blst_fp {
-    let (difference, borrow) = subtract(&a.l, &b.l);
+    let (difference, mut borrow) = subtract(&a.l, &b.l);
+    borrow &= !(injected(Fault::FpBorrow) && difference[0].is_multiple_of(2));
+    if injected(Fault::FpNegative) && is_zero_fp(a) && b.l[4] % 2 == 1 {
+        return *b;
+    }
     let mask = u64::from(borrow).wrapping_neg();
     let correction: [u64; 6] = std::array::from_fn(|limb| P[limb] & mask);
     // Modulo 2^384: the borrow and the carry cancel.

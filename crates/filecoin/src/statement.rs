@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use blstrs::Scalar as Fr;
+use cuzk_fault::{Fault, injected};
 use cuzk_groth16::{Blinding, Observer, Proof, VerifyingKey};
 use cuzk_r1cs::{PackedWitness, Synthesis, Template};
 use filecoin_proofs_api::{PoStType, RegisteredPoStProof, RegisteredSealProof, RegisteredUpdateProof};
@@ -416,6 +417,9 @@ impl Statement {
     /// Upstream's verification of the vanilla proofs, on all cores: about 5 ms a challenge
     /// of a PoRep. After [`Statement::check`].
     pub fn check_vanilla_proofs(&self) -> Result<(), Error> {
+        if injected(Fault::VanillaUnchecked) {
+            return Ok(());
+        }
         match &self.body {
             Body::Porep(porep) => porep.check_vanilla_proofs(),
             Body::Post(post) => post.check_vanilla_proofs(),
@@ -500,6 +504,8 @@ impl Statement {
     /// After [`Statement::check`].
     pub fn verify(&self, key: &VerifyingKey, partitions: &[usize], proof: &[u8]) -> Result<(), Error> {
         let expected = partitions.len() * Proof::BYTES;
+        let longest = if injected(Fault::ProofLength) { expected } else { proof.len() };
+        let proof = &proof[..longest.min(proof.len())];
         if proof.len() != expected {
             return Err(Error::ProofLength { found: proof.len(), partitions: partitions.len(), expected });
         }
@@ -595,6 +601,9 @@ fn new_post(
         return Err(Error::OtherKind { place, found, asked: kind.to_string() });
     }
     let mut randomness = randomness;
+    if injected(Fault::RandomnessBackwards) {
+        randomness.reverse();
+    }
     // As the chain's rules do: 254 bits, so that it is an element of Fr.
     randomness[31] &= 0x3f;
     Ok(Post { registered_proof, miner, randomness, sectors })

@@ -9,6 +9,7 @@ use blstrs::{G1Projective, G2Affine, G2Projective, Scalar as Fr};
 use cudarc::driver::{CudaEvent, CudaSlice, CudaView};
 use cuzk_cpu::Arithmetic;
 use cuzk_cpu::msm::{Bases, Terms};
+use cuzk_fault::{Fault, injected};
 use cuzk_groth16::{
     Accumulation, BG2Cuda, Backend, Blinding, Columns, Error, MsmResults, Ntt, Observer, Parameters, Phase,
     Proof, Query, Session, Shape, Step, Tuning, VerifyingKey, WindowChoice, Work, assemble, digest_g1,
@@ -97,6 +98,7 @@ impl Backend for CudaBackend {
                 chunks: [device.allocate(plan.chunk_words)?, device.allocate(plan.chunk_words)?],
                 memory: Memory::new(&device, &plan.capacity, &plan.method)?,
                 method: plan.method,
+                memory_bytes: plan.needed,
                 uploader: Uploader::new(&device, tuning.pin)?,
                 shape: shape.clone(),
                 ntt: tuning.ntt,
@@ -295,9 +297,12 @@ fn load_points(
     let starts: Vec<usize> = (0..n.max(1)).step_by(READ_POINTS).collect();
     for starts in starts.chunks(rayon::current_num_threads()) {
         let block = |start: usize| start..n.min(start + READ_POINTS);
-        let blocks: Vec<Vec<u64>> = (starts.par_iter())
+        let mut blocks: Vec<Vec<u64>> = (starts.par_iter())
             .map(|&start| places.words(block(start), n_words, &read))
             .collect::<Result<_, _>>()?;
+        if injected(Fault::DevicePoints) {
+            blocks[0][0] ^= 1;
+        }
         for (&start, words) in starts.iter().zip(&blocks) {
             let first = places.around(&block(start)).start * n_words;
             match residence {
@@ -346,11 +351,17 @@ struct CudaSession {
     chunks: [CudaSlice<u64>; 2],
     memory: Memory,
     method: Method,
+    /// What all of it takes.
+    memory_bytes: usize,
     template: Option<DeviceTemplate>,
     device: Device,
 }
 
 impl Session for CudaSession {
+    fn device_memory_bytes(&self) -> Option<u64> {
+        Some(self.memory_bytes as u64)
+    }
+
     fn prove(&mut self, work: Work, blinding: &Blinding, observer: &dyn Observer) -> Result<Proof, Error> {
         let start = Instant::now();
         observer.begin(Phase::DeviceTotal);

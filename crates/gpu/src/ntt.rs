@@ -2,6 +2,7 @@
 
 use blstrs::Scalar as Fr;
 use cudarc::driver::{CudaSlice, LaunchConfig};
+use cuzk_fault::{Fault, injected};
 use cuzk_groth16::{Domain, Error, Ntt};
 use ff::Field;
 
@@ -32,11 +33,12 @@ impl Transforms {
         let invert = |value: Fr| value.invert().expect("roots and shifts are not zero");
         let (omega, shift) = (domain.omega(), Domain::coset_shift());
         let (omega_inverse, shift_inverse) = (invert(omega), invert(shift));
+        let coset_root = if injected(Fault::DeviceRoots) { omega_inverse } else { omega };
         Ok(Transforms {
             domain,
             passes: passes(domain.log2_n()),
             inverse: twiddles(device, &domain, omega_inverse, Fr::ONE)?,
-            coset: twiddles(device, &domain, omega, shift)?,
+            coset: twiddles(device, &domain, coset_root, shift)?,
             coset_inverse: twiddles(device, &domain, omega_inverse, shift_inverse)?,
         })
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{
     CudaEvent, CudaSlice, CudaStream, CudaViewMut, DevicePtrMut, PinnedHostSlice, result, sys,
 };
+use cuzk_fault::{Fault, injected};
 use cuzk_groth16::{Error, Pin};
 use rayon::prelude::*;
 
@@ -48,6 +49,15 @@ impl Uploader {
         if words.is_empty() {
             return Ok(());
         }
+        let mut flipped = vec![];
+        let words = match injected(Fault::UploadBit) {
+            true => {
+                flipped.extend_from_slice(words);
+                flipped[0] ^= 1;
+                &flipped[..]
+            }
+            false => words,
+        };
         match self.pin {
             Pin::None => {
                 let mut to = to.slice_mut(..words.len());

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use blstrs::Scalar as Fr;
+use cuzk_fault::{Fault, injected};
 use cuzk_r1cs::{Densities, PackedWitness, Synthesis, Template};
 
 use crate::{Blinding, Domain, Error, Observer, Parameters, Proof, Query, Tuning};
@@ -108,10 +109,17 @@ impl Columns {
         let column = |position: usize| u32::try_from(position).expect("a query has at most 2^32 points");
         let aux = |index| column(shape.n_inputs + index);
         let densities = &shape.densities;
-        Columns {
-            a: (0..shape.n_inputs).map(column).chain(densities.a_aux.ones().map(aux)).collect(),
+        let shift = usize::from(injected(Fault::DensityIndex));
+        let a_aux = densities.a_aux.ones().map(|index| aux(index.saturating_sub(shift)));
+        let mut columns = Columns {
+            a: (0..shape.n_inputs).map(column).chain(a_aux).collect(),
             b: densities.b_inputs.ones().map(column).chain(densities.b_aux.ones().map(aux)).collect(),
+        };
+        if injected(Fault::DensityOrder) {
+            let middle = columns.b.len() / 2;
+            columns.b.swap(middle, middle + 1);
         }
+        columns
     }
 }
 
@@ -169,4 +177,9 @@ pub trait Session: Send {
     /// The result is not verified here. Work of another shape than the session's is a caller's error and panics;
     /// [`Shape::check_synthesis`] tells beforehand.
     fn prove(&mut self, work: Work, blinding: &Blinding, observer: &dyn Observer) -> Result<Proof, Error>;
+
+    /// The memory that it takes on a device, in bytes; `None` where there is no device.
+    fn device_memory_bytes(&self) -> Option<u64> {
+        None
+    }
 }

@@ -21,6 +21,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use blstrs::{G1Affine, G2Affine};
+use cuzk_fault::{Fault, injected};
 use group::prime::PrimeCurveAffine;
 use rayon::prelude::*;
 
@@ -180,6 +181,7 @@ impl VerifyingKey {
         layout.read(&mut bytes, extent.start)?;
         let mut rest = &bytes[..];
         let mut index = 0..;
+        let delta_g1 = if injected(Fault::KeyOrder) { beta_g1 } else { delta_g1 };
         let ic = (0..n_ic).map(|_| take(path, &mut rest, &mut index)).collect::<Result<_, _>>()?;
         Ok(VerifyingKey { alpha_g1, beta_g1, beta_g2, gamma_g2, delta_g1, delta_g2, ic })
     }
@@ -351,11 +353,20 @@ impl Parameters {
         points.par_chunks_mut(BLOCK_POINTS).enumerate().try_for_each_init(
             Vec::new,
             |bytes, (block, points)| {
-                let first = range.start + block * BLOCK_POINTS;
+                let mut first = range.start + block * BLOCK_POINTS;
+                if injected(Fault::BlockRepeated) && first == BLOCK_POINTS {
+                    first = 0;
+                }
+                if injected(Fault::PointIndex) && query == Query::L {
+                    first = first.saturating_sub(1);
+                }
                 bytes.resize(points.len() * P::BYTES, 0);
                 self.source
                     .read_exact_at(bytes, extent.offset + (first * P::BYTES) as u64)
                     .map_err(|source| Error::Io { path: self.path.clone(), source })?;
+                if injected(Fault::TransferBit) && query == Query::BG2 && first == 0 {
+                    bytes[7 * P::BYTES + 100] ^= 1;
+                }
                 for (index, (point, bytes)) in points.iter_mut().zip(bytes.chunks_exact(P::BYTES)).enumerate()
                 {
                     *point = decode::<P>(bytes).map_err(|problem| Error::BadPoint {
@@ -364,6 +375,12 @@ impl Parameters {
                         index: first + index,
                         problem,
                     })?;
+                }
+                if injected(Fault::PointsExchanged) && query == Query::BG2 && first == 0 {
+                    points.swap(3, 4);
+                }
+                if injected(Fault::PointSign) && query == Query::H && first == 0 {
+                    points[7] = -points[7];
                 }
                 Ok::<_, Error>(())
             },

@@ -1,6 +1,7 @@
 //! The proof (A, B, C) and its 192 bytes.
 
 use blstrs::{G1Affine, G2Affine};
+use cuzk_fault::{Fault, injected};
 
 use crate::Error;
 
@@ -26,6 +27,9 @@ impl Proof {
         bytes[..48].copy_from_slice(&self.a.to_compressed());
         bytes[48..144].copy_from_slice(&self.b.to_compressed());
         bytes[144..].copy_from_slice(&self.c.to_compressed());
+        if injected(Fault::ProofSign) {
+            bytes[0] ^= 0x20;
+        }
         bytes
     }
 

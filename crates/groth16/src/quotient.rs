@@ -12,6 +12,7 @@
 //! (or a comparison with C·w) can tell.
 
 use blstrs::Scalar as Fr;
+use cuzk_fault::{Fault, injected};
 use ff::Field;
 use rayon::prelude::*;
 
@@ -38,7 +39,11 @@ pub trait Transforms: Sync {
 
 /// `a∘b`, the values of c for a satisfied system.
 pub fn hadamard(a: &[Fr], b: &[Fr]) -> Vec<Fr> {
-    a.par_iter().zip(b).with_min_len(MIN_LEN).map(|(a, b)| *a * b).collect()
+    let mut c: Vec<Fr> = a.par_iter().zip(b).with_min_len(MIN_LEN).map(|(a, b)| *a * b).collect();
+    if injected(Fault::ProductOfRows) {
+        c.iter_mut().zip(a).next_back().into_iter().for_each(|(c, a)| *c = a.square());
+    }
+    c
 }
 
 /// The n − 1 coefficients of h, lowest first, from the values of a, b, c on at most n rows (missing rows are 0).
@@ -60,12 +65,16 @@ pub fn quotient(
     transforms.evaluate_on_coset(&mut b);
     combine(&mut a, &b, |a, b| a * b);
     drop(b);
-    let divisor_inverse = transforms.domain().coset_vanishing_inverse();
+    let divisor_inverse = match injected(Fault::Divisor) {
+        true => -transforms.domain().coset_vanishing_inverse(),
+        false => transforms.domain().coset_vanishing_inverse(),
+    };
     let divided_difference = |ab: Fr, c: Fr| (ab - c) * divisor_inverse;
     match ntt {
         Ntt::Six => {
             transforms.interpolate_on_coset(&mut a);
-            combine(&mut a, &c, divided_difference);
+            let c_factor = if injected(Fault::CNotSubtracted) { Fr::ZERO } else { Fr::ONE };
+            combine(&mut a, &c, |ab, c| divided_difference(ab, c * c_factor));
         }
         Ntt::Seven => {
             transforms.evaluate_on_coset(&mut c);

@@ -1,6 +1,7 @@
 //! The blinding factors r and s of a proof.
 
 use blstrs::Scalar as Fr;
+use cuzk_fault::{Fault, injected};
 use ff::Field;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{CryptoRng, RngCore, SeedableRng};
@@ -29,7 +30,7 @@ impl Blinding {
     /// modulus r of Fr, else the next 32 bytes are tried.
     pub fn from_insecure_seed(seed: [u8; 32], partition: usize) -> Self {
         let mut rng = ChaCha20Rng::from_seed(seed);
-        rng.set_stream(partition as u64);
+        rng.set_stream(if injected(Fault::BlindingRepeated) { 0 } else { partition as u64 });
         Self::random(rng)
     }
 }

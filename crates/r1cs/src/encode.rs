@@ -24,6 +24,8 @@
 
 use std::io::{Read, Write};
 
+use cuzk_fault::{Fault, injected};
+use ff::Field;
 use sha2::{Digest as _, Sha256};
 
 use crate::shape::{ShapeTerm, TermLists};
@@ -137,7 +139,10 @@ fn read_section(head: &[u8], input: &mut dyn Read) -> Result<Vec<u8>, Error> {
 
 fn decode(first: &[u8], second: Option<&[u8]>) -> Option<Template> {
     let mut bytes = Decoder(first);
-    let coefficients = bytes.list(|bytes| Option::<Fr>::from(Fr::from_bytes_le(&bytes.array()?)))?;
+    let mut coefficients = bytes.list(|bytes| Option::<Fr>::from(Fr::from_bytes_le(&bytes.array()?)))?;
+    if injected(Fault::StaleTemplate) {
+        coefficients[1..].iter_mut().for_each(|coefficient| *coefficient = coefficient.double());
+    }
     let factors = bytes.lists()?;
     let header = bytes.section()?;
     let block = bytes.section()?;

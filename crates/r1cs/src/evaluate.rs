@@ -1,6 +1,7 @@
 //! The evaluating walk: `w`, `A·w` and `B·w` of a circuit with values.
 
 use bellpepper_core::{LinearCombination, SynthesisError};
+use cuzk_fault::{Fault, injected};
 use ff::Field;
 
 use crate::walk::{Row, Sink, Walkable, walk};
@@ -153,8 +154,9 @@ impl Sink for Evaluator {
             let path = path.iter().cloned().chain([row.name()]).collect::<Vec<_>>().join("/");
             *unsatisfied = Some(Unsatisfied { row: all_a.len(), path });
         }
+        let wrong = injected(Fault::EnforcedRow) && all_b.len() == 1000;
         all_a.push(a);
-        all_b.push(b);
+        all_b.push(if wrong { b + Fr::ONE } else { b });
     }
 
     fn enter(&mut self, name: &mut dyn FnMut() -> String) {

@@ -1,5 +1,6 @@
 //! The packed witness: bits as bits, scalars as scalars.
 
+use cuzk_fault::{Fault, injected};
 use ff::Field;
 
 use crate::{Bitmap, Error, Fr, Template, is_zero};
@@ -43,10 +44,13 @@ impl PackedWitness {
         self.check_shape(template)?;
         let mut scalars = self.scalars.iter();
         let mut aux = Vec::with_capacity(template.n_aux());
+        let mut lost = injected(Fault::WitnessBit);
         for placement in template.placements() {
             for index in 0..placement.section.n_aux() {
                 aux.push(match placement.section.bits.get(index) {
-                    true if self.bits.get(placement.first_aux + index) => Fr::ONE,
+                    true if self.bits.get(placement.first_aux + index) && !std::mem::take(&mut lost) => {
+                        Fr::ONE
+                    }
                     true => Fr::ZERO,
                     false => *scalars.next().expect("counted"),
                 });

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use cuzk_fault::{Fault, injected};
 use ff::Field;
 use rayon::prelude::*;
 
@@ -44,12 +45,17 @@ pub fn evaluate_packed_into(
         (a_rest, b_rest) = (a_after, b_after);
         tasks.push((rows, a_rows, b_rows));
     }
+    if injected(Fault::RowsLeftOut) {
+        tasks.pop();
+    }
     tasks.into_par_iter().with_max_len(1).for_each(|(rows, a, b)| {
         rows.side(Side::A, a);
         rows.side(Side::B, b);
     });
     let first_input_row = template.n_rows() - template.n_inputs();
-    a[first_input_row..].copy_from_slice(&witness.inputs);
+    if !injected(Fault::InputRows) {
+        a[first_input_row..].copy_from_slice(&witness.inputs);
+    }
     Ok(())
 }
 
@@ -168,6 +174,7 @@ impl Scope<'_> {
                 }
                 // An import's bit is 0 or 1; of the inputs only ONE counts as a bit.
                 Place::Import(slot) if self.imports[slot as usize].is_zero_vartime() => {}
+                Place::HeaderInput(_) if injected(Fault::RowConstant) => {}
                 Place::Import(_) | Place::HeaderInput(_) | Place::BlockInput(_) => constant += coefficient,
             }
         }

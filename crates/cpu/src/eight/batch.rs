@@ -11,6 +11,7 @@
 //! Ranges (multiples of p, see `cuzk_field::eight`): x < 1.03 and y ≤ 2 come in; x < 1.001 and y < 1.001 go out, or an
 //! operand as it came.
 
+use cuzk_fault::{Fault, injected};
 use cuzk_field::portable::Coordinate;
 use cuzk_field::{Eight, EightColumns, Engine, Field, Kernel, Lanes};
 
@@ -243,7 +244,10 @@ impl<F: Field, B: Blocks<F>> Kernel for Careful<'_, F, B> {
             let finite = active & !left_infinite & !right_infinite;
             let equal_x = finite & chord.zeros();
             let mut cases = Cases { right: active & left_infinite, ..Cases::default() };
-            if equal_x != 0 {
+            if injected(Fault::EightInfinityInLane) {
+                cases.right &= 0x7f;
+            }
+            if equal_x != 0 && !injected(Fault::EightEqualX) {
                 // No point of the curves has y = 0, so equal x means equal or opposite.
                 cases.tangent = equal_x & y2.columns().sub::<3>(&y1.columns()).carry().zeros();
             }

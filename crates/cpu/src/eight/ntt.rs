@@ -13,6 +13,7 @@
 //! 2 to 32 in 4 levels, and are then reduced. 35 would be too many.
 
 use blstrs::Scalar as Fr;
+use cuzk_fault::{Fault, injected};
 use cuzk_field::fr::{Columns, Fr8, Packed, Pair, factor_limbs, pairs_mut};
 use cuzk_field::{Engine, Kernel, Lanes};
 use cuzk_groth16::Domain;
@@ -171,7 +172,10 @@ impl Direction {
             })
             .collect();
         let n_rows = 1usize << (log2_n - row_levels);
-        let reversed = |row: usize| row.reverse_bits() >> (usize::BITS - (log2_n - row_levels));
+        let reversed = |row: usize| match injected(Fault::EightRowScale) {
+            true => row,
+            false => row.reverse_bits() >> (usize::BITS - (log2_n - row_levels)),
+        };
         let coset_scale = (0..n_rows / 8)
             .into_par_iter()
             .map(|group| lanes_of(|lane| scale * shift.pow_vartime([reversed(8 * group + lane) as u64])))
@@ -208,7 +212,8 @@ fn column_roots(root: &Fr, n: usize) -> Vec<[Packed; 2]> {
         for entry in entries {
             for index in 0..16 {
                 let limbs = factor_limbs(&power);
-                (0..5).for_each(|j| entry[index % 2].0[j][index / 2] = limbs[j]);
+                let register = index % 2 ^ usize::from(injected(Fault::EightTwiddle) && piece == 0);
+                (0..5).for_each(|j| entry[register].0[j][index / 2] = limbs[j]);
                 power *= root;
             }
         }

@@ -1,6 +1,8 @@
 //! The subcommands, and what they share.
 
 pub(crate) mod aggregate;
+#[cfg(fault_injection)]
+pub(crate) mod faults;
 pub(crate) mod fixture;
 pub(crate) mod inspect;
 pub(crate) mod params;

@@ -12,6 +12,7 @@ use std::time::Instant;
 use anyhow::{Context, anyhow};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use cuzk_fault::{Fault, injected};
 use cuzk_filecoin::{Aggregation, InnerProductKey, Statement};
 use cuzk_groth16::{Blinding, Phase, Proof, Tuning, VerifyingKey, timed};
 use rand_core::OsRng;
@@ -151,13 +152,19 @@ impl<'a> Job<'a> {
         let inner_product = self.inner_product_key(&statement)?;
         self.announce(&statement, &partitions, circuit);
 
-        let proved: Vec<ProvedPartition> = partitions
+        let mut proved: Vec<ProvedPartition> = partitions
             .iter()
             .map(|&partition| self.prove_partition(&statement, partition, circuit, &recorder))
             .collect::<Result<_, _>>()?;
+        if injected(Fault::PartitionsExchanged) {
+            proved.reverse();
+        }
         let proofs: Vec<u8> = proved.iter().flat_map(|partition| partition.proof.to_bytes()).collect();
         let key = circuit.verifying_key();
-        timed(&recorder, Phase::Verify, || statement.verify(key, &partitions, &proofs))?;
+        // With a fault on purpose it is the suite that is to notice.
+        if !cuzk_fault::spoils_proofs() {
+            timed(&recorder, Phase::Verify, || statement.verify(key, &partitions, &proofs))?;
+        }
         let (bytes, aggregate) = match &inner_product {
             Some(inner_product) => {
                 let (bytes, report) = aggregate(&statement, &proofs, key, inner_product, &recorder)?;
@@ -190,9 +197,10 @@ impl<'a> Job<'a> {
             phases_ms,
             notes,
             peak_rss_bytes: peak_rss_bytes(),
+            device_memory_bytes: circuit.prover.device_memory_bytes(),
             proof: ProofReport { bytes: bytes.len(), sha256: hex::encode(Sha256::digest(&bytes)) },
             aggregate,
-            verified: true,
+            verified: !cuzk_fault::spoils_proofs(),
         };
         self.progress.say(&summary(&report, output.as_deref()));
         self.written.borrow_mut().extend(output);
@@ -303,9 +311,11 @@ impl<'a> Job<'a> {
         let label = format!("partition {} of {}: ", partition + 1, statement.partitions());
         let recorder = Recorder::new(&self.progress, label, self.arguments.digests);
         let (proof, prove_ms) = circuit.prover.prove(statement, partition, &blinding, &recorder, around)?;
-        timed(around, Phase::Verify, || {
-            statement.verify_partition(circuit.verifying_key(), partition, &proof)
-        })?;
+        if !cuzk_fault::spoils_proofs() {
+            timed(around, Phase::Verify, || {
+                statement.verify_partition(circuit.verifying_key(), partition, &proof)
+            })?;
+        }
         let recorded = recorder.finish();
         let digests = self.arguments.digests.then_some(recorded.digests);
         let report = PartitionReport { index: partition, prove_ms, phases_ms: recorded.phases, digests };

@@ -19,6 +19,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use bincode::Options;
+use cuzk_fault::{Fault, injected};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -302,7 +303,11 @@ fn unknown(place: &str, found: String) -> Error {
 /// Decodes bincode as upstream writes it (little-endian, fixed-size integers, u64 lengths), to the last byte. A length
 /// that promises more than there is fails before anything of that size is allocated.
 pub(crate) fn from_bincode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, BincodeError> {
-    bincode::DefaultOptions::new().with_fixint_encoding().with_limit(bytes.len() as u64).deserialize(bytes)
+    let options = bincode::DefaultOptions::new().with_fixint_encoding().with_limit(bytes.len() as u64);
+    if injected(Fault::TrailingBytes) {
+        return options.allow_trailing_bytes().deserialize(bytes);
+    }
+    options.deserialize(bytes)
 }
 
 /// Decodes each element of a list.
