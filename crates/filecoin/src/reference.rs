@@ -1,6 +1,6 @@
 //! The reference prover: unmodified bellperson, and the digests of its intermediate values.
 //!
-//! [`prove`] is upstream's `create_proof`. It keeps its intermediate values to itself, so [`prove_in_steps`] computes
+//! [`prove`] is upstream's `create_proof_batch` of one. It keeps its intermediate values to itself, so [`prove_in_steps`] computes
 //! the same proof once more over upstream's public pieces (`domain`, `multiexp`, `LinearCombination::eval`), in the
 //! order of its native prover, and reports the digest of each step. Of ours, only the walk (which hands upstream's linear
 //! combinations on as they are) and the assembly take part, and a caller compares the two proofs.
@@ -31,6 +31,9 @@ use crate::Error;
 /// Parameters as bellperson holds them, all in memory.
 pub struct ReferenceParameters {
     parameters: upstream::Parameters<Bls12>,
+    /// For supraseal-c2, which reads the file itself.
+    #[cfg(feature = "cuda-supraseal")]
+    on_device: upstream::SuprasealParameters<Bls12>,
     key: VerifyingKey,
 }
 
@@ -51,8 +54,23 @@ impl ReferenceParameters {
             let io = |source| Error::Groth16(cuzk_groth16::Error::Io { path: path.to_owned(), source });
             let file = BufReader::with_capacity(1 << 20, File::open(path).map_err(io)?);
             let parameters = upstream::Parameters::read(file, false).map_err(io)?;
-            Ok(ReferenceParameters { parameters, key })
+            Ok(ReferenceParameters {
+                parameters,
+                #[cfg(feature = "cuda-supraseal")]
+                on_device: upstream::SuprasealParameters::new(path.to_owned()).map_err(io)?,
+                key,
+            })
         })
+    }
+
+    #[cfg(not(feature = "cuda-supraseal"))]
+    fn source(&self) -> &upstream::Parameters<Bls12> {
+        &self.parameters
+    }
+
+    #[cfg(feature = "cuda-supraseal")]
+    fn source(&self) -> &upstream::SuprasealParameters<Bls12> {
+        &self.on_device
     }
 
     /// The verifying key.
@@ -61,17 +79,18 @@ impl ReferenceParameters {
     }
 }
 
-/// Proves through bellperson's `create_proof`.
+/// Proves through bellperson's `create_proof_batch`.
 pub fn prove(
     circuit: impl Circuit<Fr> + Send,
     parameters: &ReferenceParameters,
     blinding: &Blinding,
 ) -> Result<ReferenceProof, Error> {
     let start = Instant::now();
-    let proof =
-        upstream::create_proof(circuit, &parameters.parameters, blinding.r, blinding.s).map_err(failed)?;
+    // A batch of one is what `create_proof` makes; with the feature for supraseal-c2 only this form can be called.
+    let (r, s) = (vec![blinding.r], vec![blinding.s]);
+    let proofs = upstream::create_proof_batch(vec![circuit], parameters.source(), r, s).map_err(failed)?;
     let elapsed = start.elapsed();
-    let upstream::Proof { a, b, c } = proof;
+    let upstream::Proof { a, b, c } = proofs.into_iter().next().expect("one of one circuit");
     Ok(ReferenceProof { proof: Proof { a, b, c }, elapsed })
 }
 
