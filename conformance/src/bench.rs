@@ -166,7 +166,7 @@ pub fn measure(
 /// How many times as long as usual a run may take under cachegrind.
 const SIMULATED_TIMEOUT: u32 = 100;
 
-/// Instructions and misses of one more run of each side; `None` where nobody can count.
+/// Instructions and misses of one more run of each side.
 pub fn count(
     runner: &Runner,
     folder: &CaseFolder,
@@ -175,7 +175,7 @@ pub fn count(
 ) -> Result<Option<[Counts; 2]>, Error> {
     let mut all = vec![];
     for Side { prover, row } in sides {
-        let Some(counting) = Counting::open()? else { return Ok(None) };
+        let counting = Counting::open()?.ok_or(Error::NobodyCounts)?;
         progress(&format!("{}: instructions of [{row}]", folder.id));
         let run = |prover: &Prover| -> Result<(), Error> {
             let outcomes = runner.run(prover, folder, std::slice::from_ref(row), &mut |_| ())?;
@@ -292,9 +292,10 @@ impl Measured {
                 let ratio = new as f64 / old as f64;
                 writeln!(table, "\n{what}: {old} old, {new} new, {ratio:.4}").expect("writing to a string");
             };
-            line(&format!("instructions by {}", old.by), Some(old.instructions), Some(new.instructions));
-            line("misses of the first-level data cache", old.l1d_misses, new.l1d_misses);
-            line("misses of the last-level cache", old.llc_misses, new.llc_misses);
+            let by = old.by;
+            line(&format!("instructions, by {by}"), Some(old.instructions), Some(new.instructions));
+            line(&format!("misses of the first-level data cache, by {by}"), old.l1d_misses, new.l1d_misses);
+            line(&format!("misses of the last-level cache, by {by}"), old.llc_misses, new.llc_misses);
         }
         for warning in &self.warnings {
             write!(table, "\nnote: {warning}").expect("writing to a string");

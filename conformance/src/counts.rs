@@ -80,14 +80,23 @@ impl KernelCounters {
         self.each(Counter::enable)?;
         let result = run();
         self.each(Counter::disable)?;
-        let misses = |counter: &mut Option<Counter>| counter.as_mut().map(Counter::read).transpose();
+        let misses = |counter: &mut Option<Counter>| counter.as_mut().map(scaled).transpose();
         let counts = Counts {
             by: "the kernel",
-            instructions: self.instructions.read()?,
+            instructions: scaled(&mut self.instructions)?,
             l1d_misses: misses(&mut self.l1d_misses)?,
             llc_misses: misses(&mut self.llc_misses)?,
         };
         Ok((result, counts))
+    }
+}
+
+/// Scaled up by the part of the time in which the processor had a register for it.
+fn scaled(counter: &mut Counter) -> io::Result<u64> {
+    let read = counter.read_count_and_time()?;
+    match read.time_running {
+        0 => Err(io::Error::other("the processor had no register for a counter")),
+        running => Ok((read.count as f64 * read.time_enabled as f64 / running as f64) as u64),
     }
 }
 

@@ -45,6 +45,9 @@ pub enum Error {
         /// The one that differs.
         odd: String,
     },
+    /// Nobody can count instructions.
+    #[error("no counts: the kernel offers none here, and valgrind is not installed")]
+    NobodyCounts,
     /// A run that was to be counted did not pass.
     #[error("nothing was counted: {outcome}")]
     NotCounted {

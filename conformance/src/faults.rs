@@ -91,6 +91,8 @@ pub fn find(
     show: &mut dyn FnMut(&Noticed),
 ) -> Result<Vec<Noticed>, Error> {
     let Listed { variable, faults } = prover.json(&["faults".into()])?;
+    // Whatever the variable is around here.
+    let unharmed = prover.clone().with_variable(&variable, "");
     let mut sound = BTreeMap::new();
     let mut all = vec![];
     for fault in faults.into_iter().filter(|fault| fault.name.contains(filter)) {
@@ -99,7 +101,7 @@ pub fn find(
         let unchanged = match sound.get(&place) {
             Some(unchanged) => unchanged,
             None => {
-                let outcome = one(runner, prover, &fault, &row)?;
+                let outcome = one(runner, &unharmed, &fault, &row)?;
                 if let Status::Failed { differences } = outcome.status {
                     let said = differences.join("; ");
                     return Err(Error::FailsWithoutFault { case: fault.case, row: row.to_string(), said });
@@ -145,7 +147,8 @@ impl Fault {
         let differences = match status {
             Status::Failed { differences } => &differences[..],
             Status::Ok => &[],
-            Status::Skipped { reason } => return Verdict::Skipped { reason: reason.clone() },
+            // Without the fault it was not skipped.
+            Status::Skipped { reason } => return Verdict::Missed { said: reason.clone() },
         };
         match differences.iter().find(|difference| difference.contains(&self.seen)) {
             Some(said) => Verdict::Caught { said: said.clone() },
@@ -237,7 +240,7 @@ mod tests {
             assert!(matches!(fault.judge(&missed), Verdict::Missed { .. }), "{missed:?}");
         }
         let skipped = fault.judge(&Status::Skipped { reason: "no GPU".to_owned() });
-        assert_eq!(skipped, Verdict::Skipped { reason: "no GPU".to_owned() });
+        assert_eq!(skipped, Verdict::Missed { said: "no GPU".to_owned() });
     }
 
     #[test]

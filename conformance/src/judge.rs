@@ -102,6 +102,9 @@ fn unlike_asked(report: &Report, row: &Row) -> Vec<String> {
     differences
 }
 
+/// The prover that is held to report its steps.
+const OURS: &str = "cuzk";
+
 /// For each partition the first step that differs: those after it follow from it.
 fn first_steps(report: &Report, expected: &ExpectedProof) -> Vec<String> {
     let mut differences = Vec::new();
@@ -111,6 +114,10 @@ fn first_steps(report: &Report, expected: &ExpectedProof) -> Vec<String> {
             differences.push(format!("partition {number} is not reported"));
             continue;
         };
+        // A foreign prover may keep its intermediate values to itself; its bytes are compared all the same.
+        if report.tool.name != OURS && !partition.has_digests() {
+            continue;
+        }
         let differs = |(step, digest): &(&str, Sha256)| partition.digest(step) != Some(*digest);
         if let Some((step, _)) = digests.steps().into_iter().find(differs) {
             let how = if partition.digest(step).is_some() { "differs first" } else { "is not reported" };

@@ -13,6 +13,7 @@
 //! - [`mod@bench`] times two ways to the same proof in turn, [`stats`] says what the times show, and [`gate`] whether a binary may
 //!   take another's place;
 //! - [`counts`] counts instructions and cache misses of a run;
+//! - [`own`] makes a case for them of a user's own input;
 //! - [`runs`] tables results that were kept over time;
 //! - [`make`] creates suites from a binary's *reference* backend.
 
@@ -30,6 +31,7 @@ mod judge;
 pub mod lint;
 pub mod make;
 pub mod measure;
+pub mod own;
 pub mod prover;
 mod report;
 pub mod rows;

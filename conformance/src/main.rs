@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use std::env::consts::EXE_SUFFIX;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,14 +11,15 @@ use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cuzk_conformance::bench::{Ended, Plan, Side, SideSpec, count, measure};
-use cuzk_conformance::case::{CaseFolder, json_schema, pretty};
+use cuzk_conformance::case::{Arguments, CaseFolder, json_schema, pretty};
 use cuzk_conformance::faults::{self, Noticed, Tally};
 use cuzk_conformance::gate::Gate;
 use cuzk_conformance::html::{Binary, Page};
 use cuzk_conformance::prover::Prover;
 use cuzk_conformance::rows::{self, Coverage, Row, Tuning};
 use cuzk_conformance::run::{Count, Outcome, Runner};
-use cuzk_conformance::{lint, make, runs};
+use cuzk_conformance::{lint, make, own, runs};
+use tempfile::TempDir;
 
 /// Runs the golden cases against any prover binary.
 #[derive(Parser)]
@@ -86,8 +87,8 @@ struct RunArgs {
     /// A folder with the official parameters; without it the cases that need them are skipped.
     #[arg(long, value_name = "DIR")]
     params: Option<PathBuf>,
-    /// What has to be there: backends (`cuda`) or instructions (`avx512ifma`). A case has to pass with each, so that a run in which all of
-    /// them were skipped is no success.
+    /// What has to be there: backends (`cuda`), or values of axes (`avx512ifma`, with `--variants` or `--tune`). Every binary has to pass
+    /// a case with each, so that a run in which all of them were skipped is no success.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     require: Vec<String>,
     /// Also write the outcomes as JSON.
@@ -107,6 +108,12 @@ struct TimingArgs {
     /// The valid cases on which both are timed; may be given several times.
     #[arg(long = "case", value_name = "SUITE/CASE", default_value = "winning-post-2kib-v1/valid")]
     cases: Vec<String>,
+    /// A folder with the official parameters, for cases that need them.
+    #[arg(long, value_name = "DIR")]
+    params: Option<PathBuf>,
+    /// A folder with the inputs of cases that name theirs by digest only.
+    #[arg(long, value_name = "DIR")]
+    input_dir: Option<PathBuf>,
     /// Pairs of runs. With noise of 5 % and now and then a disturbed run, 30 show 15 % nearly always.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pairs: u32,
@@ -131,6 +138,18 @@ struct BenchArgs {
     a: SideSpec,
     /// The other.
     b: SideSpec,
+    /// An input of your own instead of golden cases: both sides have to give the same bytes for it.
+    #[arg(long, value_name = "FILE", conflicts_with = "cases")]
+    input: Option<PathBuf>,
+    /// The miner's actor id, where the input does not carry it.
+    #[arg(long, value_name = "ID", requires = "input")]
+    miner: Option<u64>,
+    /// The sector number, where the input does not carry it.
+    #[arg(long, value_name = "N", requires = "input")]
+    sector: Option<u64>,
+    /// The registered proof, where it is not the latest for its size.
+    #[arg(long, value_name = "T", requires = "input")]
+    proof_type: Option<String>,
     /// The backend of both, where they do not name theirs.
     #[arg(long, value_name = "NAME", default_value = "cpu")]
     backend: String,
@@ -301,11 +320,16 @@ fn run(args: &RunArgs) -> anyhow::Result<bool> {
     } else {
         println!("{count}");
     }
-    let outcomes = || provers.iter().flat_map(|(_, outcomes)| outcomes);
-    let lacking: Vec<&String> =
-        args.require.iter().filter(|name| !outcomes().any(|outcome| outcome.passed_with(name))).collect();
-    lacking.iter().for_each(|name| eprintln!("required, but no case passed with it: {name}"));
-    Ok(count.is_success() && lacking.is_empty())
+    let mut lacks = false;
+    for (prover, outcomes) in &provers {
+        for name in
+            args.require.iter().filter(|name| !outcomes.iter().any(|outcome| outcome.passed_with(name)))
+        {
+            eprintln!("{}: required, but no case passed with it: {name}", prover.binary.display());
+            lacks = true;
+        }
+    }
+    Ok(count.is_success() && !lacks)
 }
 
 fn page(
@@ -378,6 +402,13 @@ impl TimingArgs {
         Plan { pairs: pairs as usize, margin, error_rate, least_ms, phases: vec![] }
     }
 
+    fn runner(&self, golden: &Path) -> anyhow::Result<Runner> {
+        let mut runner = Runner::open(golden)?;
+        self.input_dir.iter().try_for_each(|folder| runner.supply_inputs(folder))?;
+        self.params.iter().try_for_each(|folder| runner.supply_parameters(folder))?;
+        Ok(runner)
+    }
+
     fn folders<'a>(&self, runner: &'a Runner) -> anyhow::Result<Vec<&'a CaseFolder>> {
         let folder = |id: &String| {
             let found = runner.select(id).into_iter().find(|folder| folder.id == *id);
@@ -388,23 +419,38 @@ impl TimingArgs {
 }
 
 fn bench(args: &BenchArgs) -> anyhow::Result<bool> {
-    let runner = Runner::open(&args.golden.golden)?;
     let side = |spec: &SideSpec| -> anyhow::Result<Side> {
         let binary = spec.binary.clone().map_or_else(neighbour, Ok)?;
         let row = Row::of(spec.tuning.clone(), &args.backend);
         Ok(Side { prover: prover(binary, args.timeout)?, row })
     };
     let sides = [side(&args.a)?, side(&args.b)?];
+    let own = args.input.as_ref().map(|input| {
+        let BenchArgs { miner, sector, proof_type, .. } = args;
+        let arguments = Arguments {
+            miner: *miner,
+            sector: *sector,
+            proof_type: proof_type.clone(),
+            ..Arguments::default()
+        };
+        own::golden_folder(&sides[0], input, arguments, args.timing.params.as_deref())
+    });
+    let own = own.transpose()?;
+    let runner = args.timing.runner(own.as_ref().map_or(&args.golden.golden, TempDir::path))?;
     let plan = Plan { phases: args.phase.clone(), ..args.timing.plan() };
     let (mut measured, mut wrong) = (vec![], vec![]);
-    for folder in args.timing.folders(&runner)? {
+    let folders = match &own {
+        Some(_) => runner.select(own::CASE),
+        None => args.timing.folders(&runner)?,
+    };
+    for folder in folders {
         let mut progress = |step: &str| eprintln!("{step}");
         match measure(&runner, folder, &sides, &plan, &mut progress)? {
             Ended::Measured(mut found) if args.count => {
-                found.counts = count(&runner, folder, &sides, &mut progress)?;
-                if found.counts.is_none() {
-                    let nobody = "no counts: the kernel offers none here, and valgrind is not installed";
-                    found.warnings.push(nobody.to_owned());
+                match count(&runner, folder, &sides, &mut progress) {
+                    Ok(counts) => found.counts = counts,
+                    // The times are worth having without.
+                    Err(error) => found.warnings.push(error.to_string()),
                 }
                 measured.push(found);
             }
@@ -427,7 +473,7 @@ fn bench(args: &BenchArgs) -> anyhow::Result<bool> {
 }
 
 fn gate(args: &GateArgs) -> anyhow::Result<bool> {
-    let runner = Runner::open(&args.golden.golden)?;
+    let runner = args.timing.runner(&args.golden.golden)?;
     let side = |binary: &PathBuf| -> anyhow::Result<Side> {
         let row = Row { backend: args.backend.clone(), tuning: Tuning::default() };
         Ok(Side { prover: prover(binary.clone(), args.timeout)?, row })

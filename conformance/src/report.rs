@@ -54,6 +54,11 @@ pub(crate) struct Partition {
 }
 
 impl Partition {
+    /// Whether any step was reported.
+    pub(crate) fn has_digests(&self) -> bool {
+        self.digests.is_some()
+    }
+
     /// The digest of a step, if it was reported.
     pub(crate) fn digest(&self, step: &str) -> Option<Sha256> {
         let digest = self.digests.as_ref()?.get(step)?.as_str()?;

@@ -45,14 +45,8 @@ pub struct Point {
 }
 
 #[derive(Deserialize)]
-#[serde(tag = "schema")]
-enum File {
-    #[serde(rename = "cuzk-report")]
-    Report(Report),
-    #[serde(rename = "cuzk-bench")]
-    Bench(Bench),
-    #[serde(other)]
-    Other,
+struct Schema {
+    schema: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -128,11 +122,18 @@ pub fn series(runs: &Path, filter: &str) -> Result<Vec<Series>, Error> {
         for path in entries(&folder)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "json"))
         {
             let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
-            match serde_json::from_str::<File>(&text) {
-                Ok(File::Report(report)) => reports.push((date.to_owned(), machine.to_owned(), report)),
-                Ok(File::Bench(bench)) => collected.add_bench(date, machine, bench),
-                // A trace, or results of another kind.
-                Ok(File::Other) | Err(_) => {}
+            // Traces have no schema.
+            let schema = serde_json::from_str::<Schema>(&text).map_err(Error::json(&path))?.schema;
+            match schema.as_deref() {
+                Some("cuzk-report") => {
+                    let report = serde_json::from_str(&text).map_err(Error::json(&path))?;
+                    reports.push((date.to_owned(), machine.to_owned(), report));
+                }
+                Some("cuzk-bench") => {
+                    let bench = serde_json::from_str(&text).map_err(Error::json(&path))?;
+                    collected.add_bench(date, machine, bench);
+                }
+                _ => {}
             }
         }
     }

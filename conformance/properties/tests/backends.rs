@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use bellperson::groth16 as upstream;
 use blstrs::{Bls12, G1Projective, G2Projective};
-use circuits::random_circuit;
+use circuits::{Random, random_circuit};
 use cuzk_cpu::{CpuBackend, CpuFixedBase};
 use cuzk_gpu::CudaBackend;
 use cuzk_groth16::{
@@ -45,48 +45,63 @@ fn tunings(backend: &str) -> Vec<Tuning> {
     tunings
 }
 
-proptest! {
-    // A case costs a generation of parameters, upstream's proof, and some twenty of ours.
-    #![proptest_config(ProptestConfig::with_cases(16))]
+fn every_backend_gives_upstreams_bytes(circuit: Random, seed: [u8; 32]) -> Result<(), TestCaseError> {
+    let template = Arc::new(derive_flat(circuit.clone()).unwrap());
+    let trapdoor = Trapdoor::from_seed(seed, "test");
+    let mut bytes = vec![];
+    generate(&CpuFixedBase::default(), &*template, &trapdoor, &mut bytes, &|_, _| {}).unwrap();
+    let parameters = Parameters::from_source("in memory".into(), Box::new(bytes)).unwrap();
+    let blinding = Blinding::from_insecure_seed(seed, 0);
 
-    #[test]
-    fn every_backend_and_value_gives_upstreams_bytes(circuit in random_circuit(), seed: [u8; 32]) {
-        let template = Arc::new(derive_flat(circuit.clone()).unwrap());
-        let trapdoor = Trapdoor::from_seed(seed, "test");
-        let mut bytes = vec![];
-        generate(&CpuFixedBase::default(), &*template, &trapdoor, &mut bytes, &|_, _| {}).unwrap();
-        let parameters = Parameters::from_source("in memory".into(), Box::new(bytes)).unwrap();
-        let blinding = Blinding::from_insecure_seed(seed, 0);
+    let (g1, g2) = (G1Projective::generator(), G2Projective::generator());
+    let Trapdoor { alpha, beta, gamma, delta, tau } = trapdoor;
+    let theirs: upstream::Parameters<Bls12> =
+        upstream::generate_parameters(circuit.clone(), g1, g2, alpha, beta, gamma, delta, tau).unwrap();
+    let proof = upstream::create_proof(circuit.clone(), &theirs, blinding.r, blinding.s).unwrap();
+    let mut expected = vec![];
+    proof.write(&mut expected).unwrap();
 
-        let (g1, g2) = (G1Projective::generator(), G2Projective::generator());
-        let Trapdoor { alpha, beta, gamma, delta, tau } = trapdoor;
-        let theirs: upstream::Parameters<Bls12> =
-            upstream::generate_parameters(circuit.clone(), g1, g2, alpha, beta, gamma, delta, tau).unwrap();
-        let proof = upstream::create_proof(circuit.clone(), &theirs, blinding.r, blinding.s).unwrap();
-        let mut expected = vec![];
-        proof.write(&mut expected).unwrap();
-
-        let synthesis = evaluate(circuit).unwrap();
-        let packed = PackedWitness::pack(&template, synthesis.inputs.clone(), &synthesis.aux).unwrap();
-        let shape = Shape::of_template(&template).unwrap();
-        for backend in BACKENDS.iter() {
-            for tuning in tunings(backend.name()) {
-                let mut session =
-                    backend.prepare(&shape, Some(&template), &parameters, &tuning, &Silent).unwrap();
-                let works = [
-                    Work::Evaluated {
-                        inputs: synthesis.inputs.clone(),
-                        aux: synthesis.aux.clone(),
-                        a: synthesis.a.clone(),
-                        b: synthesis.b.clone(),
-                    },
-                    Work::Packed { witness: packed.clone(), template: template.clone() },
-                ];
-                for work in works {
-                    let proof = session.prove(work, &blinding, &Silent).unwrap();
-                    prop_assert_eq!(&proof.to_bytes()[..], &expected[..], "{} {:?}", backend.name(), tuning);
-                }
+    let synthesis = evaluate(circuit).unwrap();
+    let packed = PackedWitness::pack(&template, synthesis.inputs.clone(), &synthesis.aux).unwrap();
+    let shape = Shape::of_template(&template).unwrap();
+    for backend in BACKENDS.iter() {
+        for tuning in tunings(backend.name()) {
+            let mut session =
+                backend.prepare(&shape, Some(&template), &parameters, &tuning, &Silent).unwrap();
+            let works = [
+                Work::Evaluated {
+                    inputs: synthesis.inputs.clone(),
+                    aux: synthesis.aux.clone(),
+                    a: synthesis.a.clone(),
+                    b: synthesis.b.clone(),
+                },
+                Work::Packed { witness: packed.clone(), template: template.clone() },
+            ];
+            for work in works {
+                let proof = session.prove(work, &blinding, &Silent).unwrap();
+                prop_assert_eq!(&proof.to_bytes()[..], &expected[..], "{} {:?}", backend.name(), tuning);
             }
         }
+    }
+    Ok(())
+}
+
+proptest! {
+    // A case costs a generation of parameters, upstream's proof, and some twenty of ours.
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn small_circuits(circuit in random_circuit(1..20), seed: [u8; 32]) {
+        every_backend_gives_upstreams_bytes(circuit, seed)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4))]
+
+    /// Large enough for eight-wide transforms, tiles of the bit reversal, and sums by windows.
+    #[test]
+    fn larger_circuits(circuit in random_circuit(150..600), seed: [u8; 32]) {
+        every_backend_gives_upstreams_bytes(circuit, seed)?;
     }
 }

@@ -8,7 +8,8 @@
 //!
 //! Without a feature it is bellperson on the CPU (`reference`), with `cuda` its own kernels (`ec-gpu`), with `cuda-supraseal` supraseal-c2
 //! (`supraseal`). The GPU provers load parameters and kernels at the first proof, so there a partition is proved twice and the second time
-//! counts. Their `device_total` is what upstream logs as `prover time`: from the evaluated a, b, c to the proof.
+//! counts; the time of the whole process holds both. Their `device_total` is what upstream logs as `prover time`: from the evaluated a, b, c
+//! to the proof. Digests of steps are not given, as upstream keeps its intermediate values to itself, nor are aggregates.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -51,7 +52,7 @@ enum Command {
     Prove(Prove),
 }
 
-/// Those flags of `cuzk prove` that the conformance suite gives.
+/// Those flags of `cuzk prove` that the conformance suite gives for a case with one proof of all partitions.
 #[derive(Args)]
 struct Prove {
     /// A C1 output, vanilla proofs, or a statement.json.
@@ -68,6 +69,15 @@ struct Prove {
     /// The randomness of a PoSt.
     #[arg(long, value_parser = bytes)]
     randomness: Option<Bytes>,
+    /// comm_r before a replica update.
+    #[arg(long, value_parser = bytes)]
+    comm_r_old: Option<Bytes>,
+    /// comm_r after it.
+    #[arg(long, value_parser = bytes)]
+    comm_r_new: Option<Bytes>,
+    /// comm_d after it.
+    #[arg(long, value_parser = bytes)]
+    comm_d_new: Option<Bytes>,
     /// The seed of test parameters, which `cuzk params generate` has made.
     #[arg(long, value_parser = bytes, required_unless_present = "params")]
     test_params: Option<Bytes>,
@@ -86,7 +96,7 @@ struct Prove {
     /// The proof.
     #[arg(short, long)]
     output: PathBuf,
-    /// Taken and passed over: upstream keeps its intermediate values to itself.
+    /// Taken and passed over.
     #[arg(long)]
     digests: bool,
     /// Taken and passed over.
@@ -125,6 +135,9 @@ fn prove(arguments: &Prove) -> anyhow::Result<()> {
         sector: arguments.sector,
         proof_type: arguments.proof_type.clone(),
         randomness: arguments.randomness.map(|bytes| bytes.0),
+        comm_r_old: arguments.comm_r_old.map(|bytes| bytes.0),
+        comm_r_new: arguments.comm_r_new.map(|bytes| bytes.0),
+        comm_d_new: arguments.comm_d_new.map(|bytes| bytes.0),
         ..Overrides::default()
     };
     let statement = Statement::new(Input::open(&arguments.input, None, MAX_INPUT_BYTES)?, &overrides)?;
@@ -141,12 +154,12 @@ fn prove(arguments: &Prove) -> anyhow::Result<()> {
         let blinding = Blinding::from_insecure_seed(arguments.insecure_seed.0, partition);
         let mut last = None;
         for _ in 0..REPETITIONS {
-            *TIMES.0.lock().expect("no panic") = BTreeMap::new();
+            *TIMES.phases.lock().expect("no panic") = BTreeMap::new();
             last = Some(statement.prove_by_reference(partition, &parameters, &blinding)?);
         }
         let ReferenceProof { proof: proved, elapsed } = last.context("no repetition")?;
         proof.extend(proved.to_bytes());
-        let logged = TIMES.0.lock().expect("no panic").clone();
+        let logged = TIMES.phases.lock().expect("no panic").clone();
         partitions
             .push(json!({ "index": partition, "prove_ms": milliseconds(elapsed), "phases_ms": logged }));
         logged.into_iter().for_each(|(phase, ms)| *phases.entry(phase).or_default() += ms);
@@ -156,7 +169,12 @@ fn prove(arguments: &Prove) -> anyhow::Result<()> {
     statement.verify(parameters.verifying_key(), &all, &proof)?;
     phases.insert("verify", milliseconds(verify.elapsed()));
     std::fs::write(&arguments.output, &proof).with_context(|| arguments.output.display().to_string())?;
-    phases.insert("total", milliseconds(start.elapsed()));
+    if REPETITIONS == 1 {
+        phases.insert("total", milliseconds(start.elapsed()));
+    }
+    if let Some(warning) = TIMES.on_the_processor.lock().expect("no panic").take() {
+        bail!("upstream went on without the GPU: {warning}");
+    }
 
     let Some(path) = &arguments.report else { return Ok(()) };
     let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -164,6 +182,7 @@ fn prove(arguments: &Prove) -> anyhow::Result<()> {
         "schema": "cuzk-report",
         "version": 1,
         "tool": { "name": "cuzk-upstream", "version": env!("CARGO_PKG_VERSION") },
+        "machine": { "threads": std::thread::available_parallelism().map_or(1, std::num::NonZero::get) },
         "backend": { "name": BACKEND, "why": "built so" },
         "tuning": {},
         "input": arguments.input,
@@ -198,9 +217,13 @@ fn milliseconds(duration: Duration) -> f64 {
 }
 
 /// What upstream logs of its times, by the phase that cuzk's report has for it.
-struct Times(Mutex<BTreeMap<&'static str, f64>>);
+struct Times {
+    phases: Mutex<BTreeMap<&'static str, f64>>,
+    /// That it gave the GPU up: it goes on without, and says so in its log only.
+    on_the_processor: Mutex<Option<String>>,
+}
 
-static TIMES: Times = Times(Mutex::new(BTreeMap::new()));
+static TIMES: Times = Times { phases: Mutex::new(BTreeMap::new()), on_the_processor: Mutex::new(None) };
 
 impl log::Log for Times {
     fn enabled(&self, _: &log::Metadata<'_>) -> bool {
@@ -209,10 +232,18 @@ impl log::Log for Times {
 
     fn log(&self, record: &log::Record<'_>) {
         let message = record.args().to_string();
+        if record.level() <= log::Level::Warn {
+            eprintln!("{message}");
+            let given_up =
+                ["Cannot instantiate GPU", "Falling back to CPU"].iter().any(|words| message.contains(words));
+            if given_up && BACKEND != "reference" {
+                self.on_the_processor.lock().expect("no panic").get_or_insert_with(|| message.clone());
+            }
+        }
         let device = if BACKEND == "reference" { "prover" } else { "device_total" };
         for (label, phase) in [("synthesis time: ", "synthesis"), ("prover time: ", device)] {
             if let Some(time) = message.strip_prefix(label).and_then(as_milliseconds) {
-                *self.0.lock().expect("no panic").entry(phase).or_default() += time;
+                *self.phases.lock().expect("no panic").entry(phase).or_default() += time;
             }
         }
     }

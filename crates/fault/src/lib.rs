@@ -10,7 +10,10 @@
 //! ```
 #![forbid(unsafe_code)]
 
-/// The environment variable that names the fault.
+#[cfg(all(fault_injection, not(faults_allowed)))]
+compile_error!("faults on purpose are for `--profile faults` alone");
+
+/// The environment variable that names the fault; empty is as good as none.
 pub const VARIABLE: &str = "CUZK_FAULT";
 
 macro_rules! faults {
@@ -173,9 +176,9 @@ faults! {
         /// Bytes after a vanilla proof are ignored.
         TrailingBytes = "trailing_bytes", "winning-post-2kib-v1/element_extended", "", "ended with exit code 0, expected exit code 2";
         /// A sector may come twice.
-        SectorTwice = "sector_twice", "window-post-2kib-v1_2/sector_doubled", "", "expected exit code 2";
+        SectorTwice = "sector_twice", "window-post-2kib-v1_2/sector_doubled", "", "ended with exit code 0, expected exit code 2";
         /// Vanilla proofs are not verified.
-        VanillaUnchecked = "vanilla_unchecked", "winning-post-2kib-v1/sibling_flipped", "", "expected exit code 2";
+        VanillaUnchecked = "vanilla_unchecked", "winning-post-2kib-v1/sibling_flipped", "", "ended with exit code 0, expected exit code 2";
         /// The randomness is read from its last byte on.
         RandomnessBackwards = "randomness_backwards", "winning-post-2kib-v1/valid", "", "error[false_vanilla_proof]";
         /// A proof may be longer than it is.
@@ -217,7 +220,7 @@ pub fn chosen() -> Option<Fault> {
     use std::sync::OnceLock;
     static CHOSEN: OnceLock<Option<Fault>> = OnceLock::new();
     *CHOSEN.get_or_init(|| {
-        let name = std::env::var(VARIABLE).ok()?;
+        let name = std::env::var(VARIABLE).ok().filter(|name| !name.is_empty())?;
         let found = ALL.iter().find(|description| description.name == name);
         Some(found.unwrap_or_else(|| panic!("{VARIABLE}: no fault is called {name}")).fault)
     })

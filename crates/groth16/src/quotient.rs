@@ -73,8 +73,8 @@ pub fn quotient(
     match ntt {
         Ntt::Six => {
             transforms.interpolate_on_coset(&mut a);
-            let c_factor = if injected(Fault::CNotSubtracted) { Fr::ZERO } else { Fr::ONE };
-            combine(&mut a, &c, |ab, c| divided_difference(ab, c * c_factor));
+            let subtracted = |c| if injected(Fault::CNotSubtracted) { Fr::ZERO } else { c };
+            combine(&mut a, &c, |ab, c| divided_difference(ab, subtracted(c)));
         }
         Ntt::Seven => {
             transforms.evaluate_on_coset(&mut c);

@@ -1,5 +1,7 @@
 //! Circuits for the tests: a small fixed one, and random ones.
 
+use std::ops::Range;
+
 use bellpepper_core::{Circuit, ConstraintSystem, Index, LinearCombination, SynthesisError, Variable};
 use blstrs::Scalar as Fr;
 use ff::Field;
@@ -62,10 +64,10 @@ fn fr() -> impl Strategy<Value = Fr> {
     ]
 }
 
-pub(crate) fn random_circuit() -> impl Strategy<Value = Random> {
+pub(crate) fn random_circuit(n_rows: Range<usize>) -> impl Strategy<Value = Random> {
     let inputs = proptest::collection::vec(fr(), 0..4);
     let bits = proptest::collection::vec(any::<bool>(), 0..6);
-    let rows = proptest::collection::vec(row(), 1..20);
+    let rows = proptest::collection::vec(row(), n_rows);
     (inputs, bits, rows).prop_map(|(inputs, bits, rows)| Random { inputs, bits, rows, flipped: None })
 }
 
