@@ -344,7 +344,7 @@ mod tests {
         );
         assert_eq!(
             few.warnings,
-            ["1 pairs can show nothing of 1 phases at an error rate of 0.01; 8 can (-n)"]
+            ["1 pairs can show nothing of 1 phases at an error rate of 0.01; 9 can (-n)"]
         );
     }
 }

@@ -212,7 +212,7 @@ fn column_roots(root: &Fr, n: usize) -> Vec<[Packed; 2]> {
         for entry in entries {
             for index in 0..16 {
                 let limbs = factor_limbs(&power);
-                let register = index % 2 ^ usize::from(injected(Fault::EightTwiddle) && piece == 0);
+                let register = (index % 2) ^ usize::from(injected(Fault::EightTwiddle) && piece == 0);
                 (0..5).for_each(|j| entry[register].0[j][index / 2] = limbs[j]);
                 power *= root;
             }
