@@ -172,9 +172,8 @@ pub fn count(
     folder: &CaseFolder,
     sides: &[Side; 2],
     progress: &mut dyn FnMut(&str),
-) -> Result<Option<[Counts; 2]>, Error> {
-    let mut all = vec![];
-    for Side { prover, row } in sides {
+) -> Result<[Counts; 2], Error> {
+    let mut of = |Side { prover, row }: &Side| {
         let counting = Counting::open()?.ok_or(Error::NobodyCounts)?;
         progress(&format!("{}: instructions of [{row}]", folder.id));
         let run = |prover: &Prover| -> Result<(), Error> {
@@ -184,22 +183,21 @@ pub fn count(
                 None => Ok(()),
             }
         };
-        all.push(match counting {
+        match counting {
             Counting::Kernel(counters) => {
                 let counted = counters.count(|| run(prover));
                 let (ran, counts) = counted.map_err(Error::io("count", &prover.binary))?;
-                ran?;
-                counts
+                ran.map(|()| counts)
             }
             Counting::Simulated(simulation) => {
                 let mut simulated = prover.clone().within(simulation.command());
                 simulated.timeout = prover.timeout.saturating_mul(SIMULATED_TIMEOUT);
                 run(&simulated)?;
-                simulation.counts()?
+                simulation.counts()
             }
-        });
-    }
-    Ok(all.try_into().ok())
+        }
+    };
+    Ok([of(&sides[0])?, of(&sides[1])?])
 }
 
 fn phases(outcome: &Outcome) -> BTreeMap<String, f64> {

@@ -16,6 +16,10 @@ use crate::digest::{Hex, Sha256};
 pub const SCHEMA: u32 = 1;
 /// Length of one Groth16 proof: A (48 bytes), B (96), C (48), compressed.
 pub const PROOF_BYTES: usize = 192;
+/// Where A ends in it: 48 bytes of G1, compressed.
+pub const END_OF_A: usize = 48;
+/// Where B ends in it: 96 bytes of G2. C, in G1, is the rest.
+pub const END_OF_B: usize = 144;
 
 /// File name of a case inside its folder.
 pub const CASE_FILE: &str = "case.json";

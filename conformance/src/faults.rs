@@ -127,9 +127,7 @@ pub fn find(
 
 /// The case of a fault, in its row.
 fn one(runner: &Runner, prover: &Prover, fault: &Fault, row: &Row) -> Result<Outcome, Error> {
-    let folder = runner.select(&fault.case).into_iter().find(|folder| folder.id == fault.case);
-    let folder = folder.ok_or_else(|| Error::NoSuchCase(fault.case.clone()))?;
-    let outcomes = runner.run(prover, folder, std::slice::from_ref(row), &mut |_| {})?;
+    let outcomes = runner.run(prover, runner.case(&fault.case)?, std::slice::from_ref(row), &mut |_| {})?;
     Ok(outcomes.into_iter().next().expect("a row gives an outcome"))
 }
 

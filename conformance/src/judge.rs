@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::Error;
-use crate::case::{Case, Expected, ExpectedProof, entries, name, read_json};
+use crate::case::{Case, END_OF_A, END_OF_B, Expected, ExpectedProof, PROOF_BYTES, entries, name, read_json};
 use crate::digest::{Sha256, sha256};
 use crate::prover::{Exit, Finished};
 use crate::report::{Cost, Report};
@@ -129,16 +129,15 @@ fn first_steps(report: &Report, expected: &ExpectedProof) -> Vec<String> {
 
 /// Where in a proof a byte is: the proofs of partitions, each the points A, B and C, stand one after the other; an aggregate does not.
 fn place_in_proof(at: usize, expected: &ExpectedProof, n_bytes: usize) -> String {
-    const PARTITION_BYTES: usize = 192;
-    if n_bytes != PARTITION_BYTES * expected.partitions {
+    if n_bytes != PROOF_BYTES * expected.partitions {
         return format!("byte {at}");
     }
-    let point = match at % PARTITION_BYTES {
-        0..48 => "A",
-        48..144 => "B",
+    let point = match at % PROOF_BYTES {
+        0..END_OF_A => "A",
+        END_OF_A..END_OF_B => "B",
         _ => "C",
     };
-    let index = at / PARTITION_BYTES;
+    let index = at / PROOF_BYTES;
     let partition = expected.digests.get(index).map_or(index, |digests| digests.partition);
     format!("partition {partition}, {point}, from byte {at}")
 }

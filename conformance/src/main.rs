@@ -410,11 +410,7 @@ impl TimingArgs {
     }
 
     fn folders<'a>(&self, runner: &'a Runner) -> anyhow::Result<Vec<&'a CaseFolder>> {
-        let folder = |id: &String| {
-            let found = runner.select(id).into_iter().find(|folder| folder.id == *id);
-            found.with_context(|| format!("no golden case {id}"))
-        };
-        self.cases.iter().map(folder).collect()
+        Ok(self.cases.iter().map(|id| runner.case(id)).collect::<Result<_, _>>()?)
     }
 }
 
@@ -440,7 +436,7 @@ fn bench(args: &BenchArgs) -> anyhow::Result<bool> {
     let plan = Plan { phases: args.phase.clone(), ..args.timing.plan() };
     let (mut measured, mut wrong) = (vec![], vec![]);
     let folders = match &own {
-        Some(_) => runner.select(own::CASE),
+        Some(_) => vec![runner.case(own::CASE)?],
         None => args.timing.folders(&runner)?,
     };
     for folder in folders {
@@ -448,7 +444,7 @@ fn bench(args: &BenchArgs) -> anyhow::Result<bool> {
         match measure(&runner, folder, &sides, &plan, &mut progress)? {
             Ended::Measured(mut found) if args.count => {
                 match count(&runner, folder, &sides, &mut progress) {
-                    Ok(counts) => found.counts = counts,
+                    Ok(counts) => found.counts = Some(counts),
                     // The times are worth having without.
                     Err(error) => found.warnings.push(error.to_string()),
                 }

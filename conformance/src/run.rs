@@ -103,6 +103,12 @@ impl Runner {
         self.folders.iter().filter(|folder| folder.id.contains(filter)).collect()
     }
 
+    /// The folder of one case.
+    pub fn case(&self, id: &str) -> Result<&CaseFolder, Error> {
+        let found = self.folders.iter().find(|folder| folder.id == id);
+        found.ok_or_else(|| Error::NoSuchCase(id.to_owned()))
+    }
+
     /// Runs a case in every row that matters to it, and shows each outcome as soon as it is known. A case that
     /// yields no proof is decided before any backend starts, so it runs once, in the first row. Where flags of the case
     /// leave no row of a backend, there is one outcome that says so.

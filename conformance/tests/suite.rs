@@ -279,6 +279,26 @@ fn what_is_required_has_to_pass() {
 }
 
 #[test]
+fn an_input_of_ones_own_is_timed_where_both_give_the_same_bytes() {
+    let world = World::new();
+    let bench = || {
+        let sides = ["bench", "prover@ntt=six", "prover@ntt=seven", "--input", "c1.json", "--miner", "1000"];
+        world.program(&[&sides[..], &["-n", "2", "--least-ms", "0", "--json"]].concat())
+    };
+    let output = bench();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    let data: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(data["measured"][0]["case"], "own/input");
+    assert_eq!(data["measured"][0]["phases"]["total"]["new"].as_array().unwrap().len(), 2, "{data}");
+    // The other side gives another proof.
+    world.fault(r#"[ $ntt != seven ] || { head -c 191 "$here/proof.bin" >other; printf x >>other; mv other "$here/proof.bin"; }"#);
+    let output = bench();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("the proof differs in partition 0, C"), "{said}");
+}
+
+#[test]
 fn a_fault_is_caught_only_by_its_step() {
     let world = World::new();
     let fault = |name: &str, seen: &str| json!({ "name": name, "area": "x", "what": "Wrong.", "case": format!("{SUITE}/valid"), "tuning": "ntt=six", "seen": seen });

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::{Recipe, read, write};
 use crate::Error;
 use crate::case::{
-    Arguments, CASE_FILE, Case, Command, Expected, ExpectedAcceptance, ExpectedFailure, ExpectedProof, Flag,
-    Form, Input, PROOF_BYTES, ProofFile, Role, Verdict, pretty, read_json,
+    Arguments, CASE_FILE, Case, Command, END_OF_A, END_OF_B, Expected, ExpectedAcceptance, ExpectedFailure,
+    ExpectedProof, Flag, Form, Input, PROOF_BYTES, ProofFile, Role, Verdict, pretty, read_json,
 };
 use crate::digest::{Hex, sha256};
 
@@ -18,10 +18,6 @@ pub(super) const PROOF_FILE: &str = "proof.bin";
 /// Their aggregate.
 pub(super) const AGGREGATE_FILE: &str = "aggregate.bin";
 
-/// Where the x coordinate of a point of a proof ends, in compressed form: A and C are in G1, B in G2.
-const END_OF_A: usize = 48;
-const END_OF_B: usize = 144;
-const END_OF_C: usize = 192;
 /// Where an aggregate says of how many proofs it is, in little-endian: behind five elements of Gt and one of G1.
 const AGGREGATED_PROOFS: usize = 5 * 288 + 48;
 /// In the first byte of a compressed point: which of the two y coordinates it has.
@@ -77,7 +73,7 @@ impl Suite {
         let comment = "The last bit of the x coordinate of the proof's point B is flipped.";
         self.judged("proof_bit_flip_b", comment, &flipped(END_OF_B), invalid())?;
         let comment = "The last bit of the x coordinate of the proof's point C is flipped.";
-        self.judged("proof_bit_flip_c", comment, &flipped(END_OF_C), invalid())?;
+        self.judged("proof_bit_flip_c", comment, &flipped(PROOF_BYTES), invalid())?;
         let comment =
             "The proof's point C is negated: still a point of the group, but not that of this proof.";
         self.judged("proof_negated_c", comment, &changed(&|proof| proof[END_OF_B] ^= SIGN_BIT), invalid())?;
