@@ -2,10 +2,14 @@
 //!
 //! nvcc is `$CUZK_NVCC`, else `$CUDA_HOME/bin/nvcc`, else the first on the path (a change of which alone builds nothing again). Without one the crate has no kernels and says so when a
 //! GPU is asked for; `CUZK_REQUIRE_NVCC=1` makes that an error of the build. `CUZK_CUDA_ARCHS=90` (a list with commas)
-//! shortens developers' builds. What ptxas says of each kernel's registers and stack is kept in `resources.txt`, which
-//! tests/resources.rs reads; it is empty without kernels.
+//! shortens developers' builds.
+//!
+//! `CUZK_KERNELS=DIR` takes kernels that were compiled before: all that this program leaves in `OUT_DIR`, which are the fat
+//! binaries, `architectures.txt`, `cuda.txt` (the compiler's release), and what ptxas says of each kernel's registers and stack,
+//! `resources.txt`, which tests/resources.rs reads. The program needs nothing but std, so that it can be compiled alone to make them.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,32 +24,65 @@ fn main() {
     for part in ["ec", "ff", "msm", "ntt", "r1cs", "kernel.cuh"] {
         println!("cargo:rerun-if-changed={}", sources.join(part).display());
     }
-    for variable in ["CUZK_NVCC", "CUDA_HOME", "CUZK_CUDA_ARCHS", "CUZK_REQUIRE_NVCC"] {
+    for variable in ["CUZK_KERNELS", "CUZK_NVCC", "CUDA_HOME", "CUZK_CUDA_ARCHS", "CUZK_REQUIRE_NVCC"] {
         println!("cargo:rerun-if-env-changed={variable}");
     }
     let out = PathBuf::from(env::var("OUT_DIR").expect("set by cargo"));
-    let kernels = match nvcc() {
-        Some(nvcc) => compile(&nvcc, &sources, &out),
-        None if env::var("CUZK_REQUIRE_NVCC").is_ok_and(|value| value == "1") => {
+    let kernels = match (set("CUZK_KERNELS"), nvcc()) {
+        (Some(folder), _) => {
+            let folder = PathBuf::from(folder);
+            println!("cargo:rerun-if-changed={}", folder.display());
+            Some(folder)
+        }
+        (None, Some(nvcc)) => {
+            compile(&nvcc, &sources, &out);
+            Some(out.clone())
+        }
+        (None, None) if set("CUZK_REQUIRE_NVCC").is_some_and(|value| value == "1") => {
             panic!(
                 "CUZK_REQUIRE_NVCC=1, and no nvcc: set CUZK_NVCC to its path, or CUDA_HOME, or add it to PATH"
             )
         }
-        None => {
-            fs::write(out.join("resources.txt"), "").expect("OUT_DIR can be written");
-            "None".to_owned()
-        }
+        (None, None) => None,
     };
+    embed(kernels.as_deref(), &out);
+}
+
+/// A variable that is set to something.
+fn set(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Writes the code that embeds what a folder holds, and leaves the resources where tests find them.
+fn embed(folder: Option<&Path>, out: &Path) {
+    let read = |name: &str| match folder {
+        Some(folder) => {
+            let path = folder.join(name);
+            fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        }
+        None => String::new(),
+    };
+    let binaries = folder.map(|folder| {
+        let entry = |(name, _)| format!("({name:?}, include_bytes!({:?}))", folder.join(fatbin(name)));
+        format!("[{}]", KERNELS.map(entry).join(", "))
+    });
     let code = format!(
-        "pub(crate) const KERNELS: Option<[(&str, &[u8]); {}]> = {kernels};\npub(crate) const ARCHITECTURES: &[u32] = &[{}];\n",
+        "pub(crate) const KERNELS: Option<[(&str, &[u8]); {}]> = {};\npub(crate) const ARCHITECTURES: &[u32] = \
+         &[{}];\npub(crate) const CUDA: &str = {:?};\n",
         KERNELS.len(),
-        architectures()
+        binaries.map_or_else(|| "None".to_owned(), |binaries| format!("Some({binaries})")),
+        read("architectures.txt").trim(),
+        read("cuda.txt").trim(),
     );
     fs::write(out.join("kernels.rs"), code).expect("OUT_DIR can be written");
+    fs::write(out.join("resources.txt"), read("resources.txt")).expect("OUT_DIR can be written");
+}
+
+fn fatbin(name: &str) -> String {
+    format!("{name}.fatbin")
 }
 
 fn nvcc() -> Option<PathBuf> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
     if let Some(path) = set("CUZK_NVCC") {
         return Some(path.into());
     }
@@ -57,14 +94,14 @@ fn nvcc() -> Option<PathBuf> {
 
 /// Compute capabilities, with commas: 90 for 9.0.
 fn architectures() -> String {
-    let wanted = env::var("CUZK_CUDA_ARCHS").ok().filter(|wanted| !wanted.is_empty());
+    let wanted = set("CUZK_CUDA_ARCHS").map(|list| list.into_string().expect("numbers and commas"));
     wanted.unwrap_or_else(|| ARCHITECTURES.to_owned())
 }
 
-/// The expression with all binaries; writes the resources.
-fn compile(nvcc: &Path, sources: &Path, out: &Path) -> String {
-    let architectures = architectures();
-    let architectures: Vec<&str> = architectures.split(',').map(str::trim).collect();
+/// Leaves all kernels and what is to be known of them.
+fn compile(nvcc: &Path, sources: &Path, out: &Path) {
+    let list = architectures();
+    let architectures: Vec<&str> = list.split(',').map(str::trim).collect();
     let newest = architectures.last().expect("a split has a part");
     let mut flags: Vec<String> = architectures
         .iter()
@@ -72,26 +109,34 @@ fn compile(nvcc: &Path, sources: &Path, out: &Path) -> String {
         .collect();
     flags.push(format!("-gencode=arch=compute_{newest},code=compute_{newest}"));
     let mut resources = String::new();
-    let entries: Vec<String> = KERNELS
-        .iter()
-        .map(|(name, source)| {
-            let binary = out.join(format!("{name}.fatbin"));
-            let output = Command::new(nvcc)
-                .args(["-std=c++20", "-O3", "-Xptxas=-v", "-fatbin", "-o"])
-                .arg(&binary)
-                .args(&flags)
-                .arg(sources.join(source))
-                .output()
-                .unwrap_or_else(|error| panic!("{}: {error}", nvcc.display()));
-            let messages = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{}: {source}: {}\n{messages}", nvcc.display(), output.status);
-            for line in messages.lines().filter(|line| line.contains("warning")) {
-                println!("cargo:warning={line}");
-            }
-            resources.push_str(&messages);
-            format!("({name:?}, include_bytes!({:?}))", binary.display().to_string())
-        })
-        .collect();
-    fs::write(out.join("resources.txt"), resources).expect("OUT_DIR can be written");
-    format!("Some([{}])", entries.join(", "))
+    for (name, source) in KERNELS {
+        let messages = run(Command::new(nvcc)
+            .args(["-std=c++20", "-O3", "-Xptxas=-v", "-fatbin", "-o"])
+            .arg(out.join(fatbin(name)))
+            .args(&flags)
+            .arg(sources.join(source)))
+        .1;
+        for line in messages.lines().filter(|line| line.contains("warning")) {
+            println!("cargo:warning={line}");
+        }
+        resources.push_str(&messages);
+    }
+    let write = |name: &str, text: &str| fs::write(out.join(name), text).expect("OUT_DIR can be written");
+    write("resources.txt", &resources);
+    write("architectures.txt", &list);
+    // "Cuda compilation tools, release 13.0, V13.0.88"
+    let version = run(Command::new(nvcc).arg("--version")).0;
+    write(
+        "cuda.txt",
+        version.split_once(", V").map_or("unknown", |(_, rest)| rest.lines().next().unwrap_or(rest)),
+    );
+}
+
+/// What a command says on stdout and stderr; it has to succeed.
+fn run(command: &mut Command) -> (String, String) {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let [stdout, stderr] =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert!(output.status.success(), "{command:?}: {}\n{stderr}", output.status);
+    (stdout, stderr)
 }

@@ -15,10 +15,26 @@ use cuzk_filecoin::{
 /// Proves what a Filecoin sealing pipeline leaves on disk: one command from a C1 output to a Groth16 proof that
 /// verifies.
 #[derive(Debug, Parser)]
-#[command(name = "cuzk", version, max_term_width = 110, after_help = EXIT_CODES)]
+#[command(name = "cuzk", version, disable_version_flag = true, args_conflicts_with_subcommands = true, arg_required_else_help = true, max_term_width = 110, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) version: VersionArguments,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+}
+
+/// Instead of a command.
+#[derive(Debug, Args)]
+pub(crate) struct VersionArguments {
+    /// Print the version.
+    #[arg(short = 'V', long = "version")]
+    pub(crate) wanted: bool,
+    /// With --version: what the build is made of, as reports have it.
+    #[arg(long, requires = "wanted")]
+    pub(crate) verbose: bool,
+    /// The same as JSON.
+    #[arg(long, requires = "wanted")]
+    pub(crate) json: bool,
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done (a proof is written only after it verified); 1 a proof did not verify; 2 refused \
@@ -46,9 +62,27 @@ pub(crate) enum Command {
     /// Prove one small statement again and again and compare the bytes: is this backend to be trusted? Generates test
     /// parameters where they are missing.
     Selftest(SelftestArguments),
+    /// Print a shell's completions.
+    Completions(CompletionsArguments),
+    /// Print the manual page, or write those of all commands.
+    Man(ManArguments),
     /// List, as JSON, the faults that this build can have on purpose.
     #[cfg(fault_injection)]
     Faults,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell.
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArguments {
+    /// Write the pages of all commands to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// What an input does not carry.

@@ -13,7 +13,9 @@ mod loaded;
 mod machine;
 mod output;
 mod partitions;
+mod processor;
 mod progress;
+mod provenance;
 mod prover;
 mod report;
 mod synthesis;
@@ -21,12 +23,28 @@ mod trace;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use arguments::{Arguments, Command};
 use failure::Failure;
 
 fn main() -> ExitCode {
+    match processor::missing_feature() {
+        None => start(),
+        Some(feature) => {
+            eprintln!(
+                "error[instructions]: this build is for processors that have {feature}, and this one lacks it; take the \
+                 ordinary build, which chooses its instructions when it runs"
+            );
+            ExitCode::from(3)
+        }
+    }
+}
+
+// Not inlined, so that main has no instruction of a processor that may not be there.
+#[inline(never)]
+fn start() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.told => ExitCode::from(failure.exit_code),
@@ -42,13 +60,16 @@ fn run() -> Result<(), Failure> {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) if !error.use_stderr() => {
-            // --help and --version. A closed stdout is nobody's fault.
+            // --help. A closed stdout is nobody's fault.
             let _ = error.print();
             return Ok(());
         }
         Err(error) => return Err(Failure::usage(&error)),
     };
-    match arguments.command {
+    if arguments.version.wanted {
+        return commands::version::run(&arguments.version);
+    }
+    match arguments.command.ok_or_else(missing_command)? {
         Command::Prove(arguments) => commands::prove::run(&arguments),
         Command::Verify(arguments) => commands::verify::run(&arguments),
         Command::Aggregate(arguments) => commands::aggregate::run(&arguments),
@@ -58,7 +79,16 @@ fn run() -> Result<(), Failure> {
         Command::Params(arguments) => commands::params::run(&arguments),
         Command::Variants(arguments) => commands::variants::run(&arguments),
         Command::Selftest(arguments) => commands::selftest::run(&arguments),
+        Command::Completions(arguments) => commands::manual::completions(&arguments),
+        Command::Man(arguments) => commands::manual::man(&arguments),
         #[cfg(fault_injection)]
         Command::Faults => commands::faults::run(),
     }
+}
+
+/// clap shows the help where there is nothing at all; this is for what it may let through.
+fn missing_command() -> Failure {
+    Failure::usage(
+        &Arguments::command().error(ErrorKind::MissingSubcommand, "no command; `cuzk --help` lists them"),
+    )
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::machine::Machine;
 use crate::progress::PhaseTimes;
+use crate::provenance::Build;
 
 /// The version of the report's schema.
 pub(crate) const REPORT_VERSION: u32 = 1;
@@ -45,10 +46,13 @@ pub(crate) struct Report {
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
     pub(crate) version: &'static str,
+    pub(crate) build: Build,
 }
 
 impl Tool {
-    pub(crate) const HERE: Tool = Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") };
+    pub(crate) fn here() -> Self {
+        Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION"), build: Build::here() }
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]

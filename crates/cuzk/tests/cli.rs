@@ -51,6 +51,43 @@ fn version_needs_nothing() {
 }
 
 #[test]
+fn a_build_says_what_it_is_made_of() {
+    let json: serde_json::Value =
+        serde_json::from_slice(&run(&["--version", "--verbose", "--json"]).stdout).unwrap();
+    let build = &json["build"];
+    assert!(build["rustc"].as_str().unwrap().starts_with("rustc 1."), "{json}");
+    assert_eq!(build["target_cpu"], serde_json::Value::Null, "{json}");
+    assert_eq!(build["lc"], "vec", "{json}");
+    let features = build["target_features"].as_array().unwrap();
+    assert!(features.contains(&"sse2".into()) && !features.contains(&"avx512f".into()), "{json}");
+    let text = stdout(&run(&["--version", "--verbose"]));
+    for line in ["revision ", "flake narHash ", "rustc ", "target-cpu       any\n", "kernels "] {
+        assert!(text.contains(line), "{text}");
+    }
+    let output = run(&["--verbose"]);
+    assert_eq!(exit_code(&output), 2, "{}", stderr(&output));
+}
+
+#[test]
+fn shells_and_manuals_know_every_command() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = stdout(&run(&["completions", shell]));
+        assert!(script.contains("selftest") && script.contains("insecure-seed"), "{shell}: {script}");
+    }
+    assert!(stdout(&run(&["man"])).contains("cuzk\\-prove(1)"), "{}", stdout(&run(&["man"])));
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("man1");
+    let output = run(&["man", "--out", pages.to_str().unwrap()]);
+    assert_eq!((exit_code(&output), stderr(&output)), (0, String::new()));
+    for page in ["cuzk.1", "cuzk-prove.1", "cuzk-params-generate.1"] {
+        let text = std::fs::read_to_string(pages.join(page)).unwrap();
+        assert!(text.contains(".SH OPTIONS") || text.contains(".SH SUBCOMMANDS"), "{page}: {text}");
+    }
+    let output = run(&["man", "--out", "/dev/null/man1"]);
+    assert_eq!(exit_code(&output), 3, "{}", stderr(&output));
+}
+
+#[test]
 fn variants() {
     insta::assert_snapshot!("variants", stdout(&run(&["variants"])));
     let json: serde_json::Value = serde_json::from_slice(&run(&["variants", "--json"]).stdout).unwrap();

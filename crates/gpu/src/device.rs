@@ -21,6 +21,20 @@ pub fn has_kernels() -> bool {
     embedded::KERNELS.is_some()
 }
 
+/// What the embedded kernels were compiled with and for.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernels {
+    /// nvcc's release: `13.0.88`.
+    pub cuda: &'static str,
+    /// Compute capabilities: 90 for 9.0. There is PTX for the last one.
+    pub architectures: &'static [u32],
+}
+
+/// The kernels of this build, if it has some.
+pub fn kernels() -> Option<Kernels> {
+    has_kernels().then_some(Kernels { cuda: embedded::CUDA, architectures: embedded::ARCHITECTURES })
+}
+
 /// A device of this machine.
 #[derive(Clone, Debug)]
 pub struct DeviceReport {

@@ -50,4 +50,4 @@ mod r1cs;
 mod upload;
 
 pub use backend::CudaBackend;
-pub use device::{DeviceReport, check, devices, has_kernels};
+pub use device::{DeviceReport, Kernels, check, devices, has_kernels, kernels};

@@ -5,12 +5,14 @@ pub(crate) mod aggregate;
 pub(crate) mod faults;
 pub(crate) mod fixture;
 pub(crate) mod inspect;
+pub(crate) mod manual;
 pub(crate) mod params;
 pub(crate) mod prove;
 pub(crate) mod selftest;
 pub(crate) mod synth;
 pub(crate) mod variants;
 pub(crate) mod verify;
+pub(crate) mod version;
 
 use std::path::Path;
 

@@ -184,7 +184,7 @@ impl<'a> Job<'a> {
         let report = Report {
             schema: "cuzk-report",
             version: REPORT_VERSION,
-            tool: Tool::HERE,
+            tool: Tool::here(),
             machine: Machine::here(),
             backend: self.backend.clone(),
             tuning: tuning(&self.tuning),

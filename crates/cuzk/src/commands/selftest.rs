@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &SelftestArguments) -> Result<(), Failure> {
     let report = Report {
         schema: "cuzk-selftest",
         version: 1,
-        tool: Tool::HERE,
+        tool: Tool::here(),
         machine: Machine::here(),
         backend,
         proof_sha256: hex::encode(Sha256::digest(expected.to_bytes())),

@@ -151,7 +151,7 @@ impl<'a> Synth<'a> {
         Ok(Report {
             schema: "cuzk-synth",
             version: 1,
-            tool: Tool::HERE,
+            tool: Tool::here(),
             machine: Machine::here(),
             tuning: tuning(&self.tuning),
             input: input.display().to_string(),
