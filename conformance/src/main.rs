@@ -54,9 +54,19 @@ enum Command {
 
 #[derive(Args)]
 struct GoldenArgs {
-    /// The golden folder.
-    #[arg(long, value_name = "DIR", default_value = "golden")]
+    /// The golden folder [default: `golden`, or else the one that was installed with this program].
+    #[arg(long, value_name = "DIR", default_value_os_t = default_golden(), hide_default_value = true)]
     golden: PathBuf,
+}
+
+/// `golden` here, or else what a package has beside its `bin`.
+fn default_golden() -> PathBuf {
+    let here = PathBuf::from("golden");
+    let installed = || Some(std::env::current_exe().ok()?.parent()?.parent()?.join("share/cuzk/golden"));
+    match installed().filter(|installed| !here.is_dir() && installed.is_dir()) {
+        Some(installed) => installed,
+        None => here,
+    }
 }
 
 #[derive(Args)]
@@ -81,6 +91,9 @@ struct RunArgs {
     /// Run only the cases whose <suite>/<case> contains this.
     #[arg(long, value_name = "SUBSTRING", default_value = "")]
     filter: String,
+    /// Leave out the cases whose <suite>/<case> contains this; may be given several times.
+    #[arg(long, value_name = "SUBSTRING")]
+    skip: Vec<String>,
     /// A folder with the inputs of cases that name theirs by digest only; file names do not matter.
     #[arg(long, value_name = "DIR")]
     input_dir: Option<PathBuf>,
@@ -202,7 +215,7 @@ struct GateArgs {
 struct FaultsArgs {
     #[command(flatten)]
     golden: GoldenArgs,
-    /// The build with faults: RUSTFLAGS='--cfg fault_injection' cargo build --profile faults --bin cuzk
+    /// The build with faults: cargo build --profile faults --bin cuzk
     #[arg(long, value_name = "PATH", default_value = "target/faults/cuzk")]
     binary: PathBuf,
     /// Run only the faults whose name contains this.
@@ -351,7 +364,7 @@ fn page(
             outcomes,
         })
         .collect();
-    let cases = runner.select(&args.filter).into_iter().filter_map(|folder| folder.load().ok()).collect();
+    let cases = args.select(runner).filter_map(|folder| folder.load().ok()).collect();
     let date = time::OffsetDateTime::now_utc().date().to_string();
     Ok(Page { machine: &machine(), date: &date, count, binaries, cases }.html())
 }
@@ -373,10 +386,17 @@ fn run_binary(args: &RunArgs, runner: &Runner, prover: &Prover) -> anyhow::Resul
         }
     };
     let mut outcomes = Vec::new();
-    for folder in runner.select(&args.filter) {
+    for folder in args.select(runner) {
         outcomes.extend(runner.run(prover, folder, &rows, &mut show)?);
     }
     Ok(outcomes)
+}
+
+impl RunArgs {
+    fn select<'a>(&self, runner: &'a Runner) -> impl Iterator<Item = &'a CaseFolder> {
+        let skipped = |folder: &&CaseFolder| self.skip.iter().any(|part| folder.id.contains(part));
+        runner.select(&self.filter).into_iter().filter(move |folder| !skipped(folder))
+    }
 }
 
 fn rows_of(args: &RunArgs, prover: &Prover) -> anyhow::Result<Vec<Row>> {

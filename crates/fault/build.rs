@@ -1,4 +1,4 @@
-//! Allows faults on purpose in the profile `faults` alone: a release build must not have them.
+//! Turns faults on purpose on in the profile `faults`, and nowhere else: a release build must not have them.
 
 use std::env;
 use std::path::Path;
@@ -11,5 +11,8 @@ fn main() {
     let of_profile = Path::new(&out).ancestors().nth(3).and_then(Path::file_name);
     if of_profile.is_some_and(|name| name == "faults") {
         println!("cargo::rustc-cfg=faults_allowed");
+        println!("cargo::rustc-cfg=fault_injection");
+        // For the build scripts of crates that have a cfg of their own for it.
+        println!("cargo::metadata=ON=1");
     }
 }

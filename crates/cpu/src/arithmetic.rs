@@ -16,7 +16,7 @@ impl Arithmetic {
             Isa::Avx512Ifma => match Engine::avx512ifma() {
                 Some(engine) => Ok(Arithmetic(Some(engine))),
                 // Faults of eight-wide code are to be seen on every machine.
-                None if cfg!(fault_injection) => Ok(Arithmetic(Some(Engine::emulated()))),
+                None if cuzk_fault::ON => Ok(Arithmetic(Some(Engine::emulated()))),
                 None => Err(Error::InstructionsMissing { isa: "avx512ifma" }),
             },
         }

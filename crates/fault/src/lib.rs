@@ -1,11 +1,11 @@
 //! Faults on purpose: what a conformance suite has to notice, or it shows nothing.
 //!
-//! A build with `--cfg fault_injection` can do one thing wrong: the [`Fault`] that the environment variable `CUZK_FAULT` names, at the
-//! place where [`injected`] asks for it. All other builds have none of them: there [`injected`] is the constant `false`. The cfg compiles only
-//! in the profile `faults` (`build.rs`), so no release build can have it.
+//! A build of the profile `faults` can do one thing wrong: the [`Fault`] that the environment variable `CUZK_FAULT` names, at the
+//! place where [`injected`] asks for it. All other builds have none of them: there [`injected`] is the constant `false`. The profile sets the
+//! cfg `fault_injection` (`build.rs`), which compiles in no other, so no release build can have it.
 //!
 //! ```console
-//! RUSTFLAGS='--cfg fault_injection' cargo build --profile faults --bin cuzk
+//! cargo build --profile faults --bin cuzk
 //! cuzk-conformance faults --binary target/faults/cuzk
 //! ```
 #![forbid(unsafe_code)]
@@ -199,6 +199,9 @@ faults! {
         DeviceRoots = "device_roots", "winning-post-2kib-v1/valid", "backend=cuda", "partition 0: h differs first";
     }
 }
+
+/// Whether this build has faults on purpose.
+pub const ON: bool = cfg!(fault_injection);
 
 /// Whether this run does that wrong.
 #[cfg(fault_injection)]
