@@ -1,4 +1,4 @@
-//! The golden cases against the `cuzk` of this workspace: every value of every axis on `cpu`, and upstream itself.
+//! The golden cases against the `cuzk` of this workspace: every two values of two axes together on `cpu`, and upstream itself.
 
 use std::path::Path;
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn every_way_of_computing_a_proof_gives_upstreams_bytes() {
         binary.display()
     );
     let prover = Prover::new(binary, Duration::from_secs(1200));
-    let mut rows = rows::covering(&prover, &["cpu".to_owned()], Coverage::Each).unwrap();
+    let mut rows = rows::covering(&prover, &["cpu".to_owned()], Coverage::Pairwise).unwrap();
     rows.push(Row { backend: REFERENCE.to_owned(), tuning: Tuning::default() });
 
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden");
@@ -41,7 +41,7 @@ fn every_way_of_computing_a_proof_gives_upstreams_bytes() {
             count.add(&outcome.status);
             let row = outcome.row.as_deref();
             // Nothing else may be skipped: not for want of instructions or of time.
-            let may_be_skipped = row == Some("cpu isa=avx512ifma")
+            let may_be_skipped = row.is_some_and(|row| row.contains("isa=avx512ifma"))
                 || row == Some(REFERENCE) && case.flags.contains(&Flag::NotOnReference);
             let skipped = matches!(outcome.status, Status::Skipped { .. });
             assert!(may_be_skipped || !skipped, "{outcome}");
