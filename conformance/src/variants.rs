@@ -89,6 +89,8 @@ pub struct VariantBuild {
     pub workspace: PathBuf,
     /// The folder for the binaries, the copies of the source, and cargo's target folder, which all variants share.
     pub out: PathBuf,
+    /// Cargo's `--target`, if it is to be given.
+    pub target: Option<String>,
 }
 
 impl VariantBuild {
@@ -116,7 +118,12 @@ impl VariantBuild {
             "--bin",
             "cuzk",
         ]);
-        cargo.arg("--target-dir").arg(self.out.join("target"));
+        let mut built = self.out.join("target");
+        cargo.arg("--target-dir").arg(&built);
+        if let Some(target) = &self.target {
+            cargo.args(["--target", target]);
+            built.push(target);
+        }
         // Cargo writes the patched package into the lock file, which the next variant must not see.
         let lock = Path::new("Cargo.lock");
         fs::copy(self.workspace.join(lock), workspace.join(lock)).map_err(io("copy", lock))?;
@@ -128,7 +135,7 @@ impl VariantBuild {
             cargo.args(["--config", &format!("patch.crates-io.bellpepper-core.path={path}")]);
         }
         run(&mut cargo)?;
-        let built = self.out.join("target/release/cuzk");
+        built.push("release/cuzk");
         let binary = self.out.join(format!("cuzk-{}", variant.name()));
         fs::copy(&built, &binary).map_err(io("copy", &built))?;
         Ok(binary)
@@ -258,7 +265,7 @@ mod tests {
     #[test]
     fn upstreams_source_is_the_one_that_the_edits_match() {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned();
-        let build = VariantBuild { out: workspace.join("target/variants"), workspace };
+        let build = VariantBuild { out: workspace.join("target/variants"), workspace, target: None };
         let folder = tempfile::tempdir().unwrap();
         copy_tree(&build.upstream().unwrap(), folder.path(), &build.out).unwrap();
         edit(folder.path(), 4).unwrap();

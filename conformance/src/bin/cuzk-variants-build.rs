@@ -18,6 +18,9 @@ struct Cli {
     /// Where the binaries go, the copies, and cargo's target folder.
     #[arg(long, value_name = "DIR", default_value = "target/variants")]
     out: PathBuf,
+    /// The target, as cargo's `--target`; flags for rustc are then not for build scripts [default: this machine's].
+    #[arg(long, value_name = "TRIPLE")]
+    target: Option<String>,
     /// Which variants, separated by commas.
     #[arg(
         long,
@@ -37,7 +40,7 @@ fn main() -> anyhow::Result<()> {
         .collect::<anyhow::Result<Vec<_>>>()?;
     std::fs::create_dir_all(&cli.out)?;
     let (workspace, out) = (cli.workspace.canonicalize()?, cli.out.canonicalize()?);
-    for binary in (VariantBuild { workspace, out }).run(&variants)? {
+    for binary in (VariantBuild { workspace, out, target: cli.target }).run(&variants)? {
         println!("{}", binary.display());
     }
     Ok(())
