@@ -214,6 +214,10 @@ impl Runner {
         if let Some(seed) = case.randomness_seed {
             add("--insecure-seed", seed.to_string().into());
         }
+        if case.arguments.partitions.is_some() {
+            // The proofs themselves, not a file of parts.
+            add("--format", "raw".into());
+        }
         add("--report", scratch.report.clone().into());
         add("-o", scratch.out.join(PROOF_FILE).into());
         arguments.extend(["--digests".into(), "--quiet".into()]);

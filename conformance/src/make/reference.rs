@@ -107,7 +107,7 @@ fn prove(
     if recipe.form == Form::Aggregate {
         command.push("--no-aggregate".into());
     }
-    command.extend(words(&format!("--test-params --backend {REFERENCE}")));
+    command.extend(words(&format!("--format raw --test-params --backend {REFERENCE}")));
     command.extend(words(&format!("--insecure-seed {seed} --digests --quiet --report")));
     command.extend([report_file.clone().into(), "-o".into(), folder.join(PROOF_FILE).into()]);
     prover.succeed(made.path(), &command)?;

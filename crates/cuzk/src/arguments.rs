@@ -32,7 +32,7 @@ pub(crate) struct VersionArguments {
     /// With --version: what the build is made of, as reports have it.
     #[arg(long, requires = "wanted")]
     pub(crate) verbose: bool,
-    /// The same as JSON.
+    /// With --version: print it as JSON.
     #[arg(long, requires = "wanted")]
     pub(crate) json: bool,
 }
@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Prove(ProveArguments),
     /// Verify a proof, or an aggregate.
     Verify(VerifyArguments),
+    /// Put the proofs of partitions together that were computed apart: on several machines, or one after the other.
+    Join(JoinArguments),
     /// Make one proof of the finished proofs of several PoReps.
     Aggregate(AggregateArguments),
     /// Show what an input says.
@@ -174,19 +176,22 @@ pub(crate) struct ProveArguments {
     pub(crate) identity: IdentityArguments,
     #[command(flatten)]
     pub(crate) parameters: ParameterArguments,
-    /// Only these partitions, numbered from 0: `0`, `0-4`, `0,3`. Their proofs are written one after the other.
+    /// Only these partitions, numbered from 0: `0`, `0-4`, `0,3`. What is written is for `cuzk join`, or, with another --format,
+    /// their proofs one after the other.
     #[arg(long, value_name = "LIST")]
     pub(crate) partitions: Option<PartitionList>,
     /// Of a non-interactive PoRep, write the proofs of all partitions one after the other instead of their aggregate,
     /// as `cuzk aggregate` wants them.
     #[arg(long)]
     pub(crate) no_aggregate: bool,
-    /// Where the proof goes; `-` is stdout [default: the input's name with the extension `proof`]. For one input.
+    /// Where the proof goes; `-` is stdout [default: the input's name with the extension `proof`, or `<list>.part` with
+    /// --partitions]. For one input.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// The form in which the proof is written. `json` without -o prints a line a input on stdout and writes no file.
-    #[arg(long, value_enum, default_value_t = ProofFormat::Raw)]
-    pub(crate) format: ProofFormat,
+    /// The form in which the proof is written [default: raw, or part with --partitions]. `json` without -o prints a line an input on
+    /// stdout and writes no file.
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<FileFormat>,
     /// What computes the proof.
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub(crate) backend: BackendChoice,
@@ -279,6 +284,38 @@ pub(crate) struct ChainArguments {
     /// A sector of a PoSt, as its number and comm_r (`7:HEX` or `7:CID`); once for each, in the proof's order.
     #[arg(long = "replica", value_name = "N:COMM_R", value_parser = replica, conflicts_with = "statements")]
     pub(crate) replicas: Vec<(u64, Bytes)>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JoinArguments {
+    /// Files that `prove --partitions` left, which together have each partition once.
+    #[arg(value_name = "PART", required = true)]
+    pub(crate) parts: Vec<PathBuf>,
+    /// What is proved: the input that the parts were made of, or another shape of it.
+    #[arg(long, value_name = "INPUT")]
+    pub(crate) statement: PathBuf,
+    #[command(flatten)]
+    pub(crate) identity: IdentityArguments,
+    #[command(flatten)]
+    pub(crate) parameters: ParameterArguments,
+    /// The verifying key: a `.vk` file, or a parameter file, of which only the head is read.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vk: Option<PathBuf>,
+    /// Of a non-interactive PoRep, write the proofs of all partitions one after the other instead of their aggregate.
+    #[arg(long)]
+    pub(crate) no_aggregate: bool,
+    /// Where the proof goes; `-` is stdout [default: the input's name with the extension `proof`].
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The form in which the proof is written.
+    #[arg(long, value_enum, default_value_t = ProofFormat::Raw)]
+    pub(crate) format: ProofFormat,
+    /// Print what was done as JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No talk on stderr.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]
@@ -569,6 +606,34 @@ pub(crate) enum BackendChoice {
 }
 
 /// The form of a proof in a file.
+/// The form of what `prove` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FileFormat {
+    /// The bytes.
+    Raw,
+    /// Hexadecimal digits and a newline.
+    Hex,
+    /// Base64 with padding and a newline.
+    Base64,
+    /// `{"proof": base64}`.
+    Json,
+    /// Proofs of some partitions, for `cuzk join`.
+    Part,
+}
+
+impl FileFormat {
+    /// The form of the proof alone; none for a file of parts.
+    pub(crate) fn of_proof(self) -> Option<ProofFormat> {
+        match self {
+            FileFormat::Raw => Some(ProofFormat::Raw),
+            FileFormat::Hex => Some(ProofFormat::Hex),
+            FileFormat::Base64 => Some(ProofFormat::Base64),
+            FileFormat::Json => Some(ProofFormat::Json),
+            FileFormat::Part => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProofFormat {
     /// The bytes.

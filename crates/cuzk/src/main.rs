@@ -12,6 +12,7 @@ mod inner_product;
 mod loaded;
 mod machine;
 mod output;
+mod partial;
 mod partitions;
 mod processor;
 mod progress;
@@ -72,6 +73,7 @@ fn run() -> Result<(), Failure> {
     match arguments.command.ok_or_else(missing_command)? {
         Command::Prove(arguments) => commands::prove::run(&arguments),
         Command::Verify(arguments) => commands::verify::run(&arguments),
+        Command::Join(arguments) => commands::join::run(&arguments),
         Command::Aggregate(arguments) => commands::aggregate::run(&arguments),
         Command::Inspect(arguments) => commands::inspect::run(&arguments),
         Command::Synth(arguments) => commands::synth::run(&arguments),

@@ -1,6 +1,7 @@
 //! Partitions by number: `--partitions`.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -23,6 +24,16 @@ impl PartitionList {
     /// Those that a flag lists, or all.
     pub(crate) fn select_or_all(list: Option<&Self>, partitions: usize) -> Result<Vec<usize>, Error> {
         list.map_or_else(|| Ok((0..partitions).collect()), |list| list.select(partitions))
+    }
+}
+
+impl fmt::Display for PartitionList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, range) in self.0.iter().enumerate() {
+            let (comma, first, last) = (if index > 0 { "," } else { "" }, range.start(), range.end());
+            if first == last { write!(f, "{comma}{first}")? } else { write!(f, "{comma}{first}-{last}")? }
+        }
+        Ok(())
     }
 }
 
@@ -59,5 +70,6 @@ mod tests {
             assert!(wrong.parse::<PartitionList>().is_err(), "{wrong}");
         }
         assert_eq!(PartitionList::select_or_all(None, 3).unwrap(), [0, 1, 2]);
+        assert_eq!(" 3, 0-1,7".parse::<PartitionList>().unwrap().to_string(), "3,0-1,7");
     }
 }

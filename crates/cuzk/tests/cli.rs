@@ -23,6 +23,7 @@ fn help_texts() {
         &[],
         &["prove"],
         &["verify"],
+        &["join"],
         &["aggregate"],
         &["inspect"],
         &["synth"],

@@ -296,6 +296,7 @@ fn partitions_can_be_proved_and_verified_apart() {
     let prove = |partitions: &[&str]| {
         let output = cuzk()
             .args(["prove", &statement, "--test-params", "--insecure-seed", &seed, "--quiet", "-o", "-"])
+            .args(["--format", "raw"])
             .args(partitions)
             .output()
             .unwrap();
@@ -325,6 +326,66 @@ fn partitions_can_be_proved_and_verified_apart() {
         let output = verify(bytes, partitions);
         assert_eq!(exit_code(&output), expected, "{partitions:?}: {}", stderr(&output));
     }
+}
+
+/// The partitions of one proof, each by a run of its own, make the proof of one run for all; what does not belong together does not.
+#[test]
+fn partitions_that_were_proved_apart_are_joined() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = |name: &str, seed: &str| {
+        let out = folder.path().join(name).display().to_string();
+        let fixture = run(&["fixture", "window-post", "--sectors", "4", "--seed", seed, "--out", &out]);
+        assert_eq!(exit_code(&fixture), 0, "{}", stderr(&fixture));
+        format!("{out}/statement.json")
+    };
+    let (statement, other) = (make("a", "1"), make("b", "2"));
+    let seed = "5a".repeat(32);
+    let prove = |statement: &str, arguments: &[&str]| {
+        let common = ["prove", statement, "--test-params", "--insecure-seed", &seed, "--quiet"];
+        let output = run(&[&common, arguments].concat());
+        assert_eq!(exit_code(&output), 0, "{}", stderr(&output));
+    };
+    prove(&statement, &[]);
+    prove(&statement, &["--partitions", "0"]);
+    prove(&statement, &["--partitions", "1"]);
+    prove(&other, &["--partitions", "1"]);
+    let beside = |statement: &str, name: &str| statement.replace("statement.json", name);
+    let [first, second] = ["statement.0.part", "statement.1.part"].map(|name| beside(&statement, name));
+    let foreign = beside(&other, "statement.1.part");
+    let whole = fs::read(beside(&statement, "statement.proof")).unwrap();
+
+    let joined = folder.path().join("joined").display().to_string();
+    let join = |parts: &[&str]| {
+        let common = ["--statement", &statement, "--test-params", "-o", &joined];
+        run(&[&["join"], parts, &common[..]].concat())
+    };
+    let output = join(&[&second, &first]);
+    assert_eq!(exit_code(&output), 0, "{}", stderr(&output));
+    assert_eq!(fs::read(&joined).unwrap(), whole);
+    fs::remove_file(&joined).unwrap();
+
+    // A digit of partition 1's proof.
+    let text = fs::read_to_string(&second).unwrap();
+    let proofs = text.rfind(":\"").unwrap() + 10;
+    let other_digit = if text.as_bytes()[proofs] == b'A' { "B" } else { "A" };
+    let damaged = folder.path().join("damaged.part").display().to_string();
+    fs::write(&damaged, [&text[..proofs], other_digit, &text[proofs + 1..]].concat()).unwrap();
+    for (parts, code, kind, said) in [
+        (&[&first[..]][..], 2, "partition_missing", "--partitions 1"),
+        (&[&first[..], &second, &first], 2, "partition_twice", "partition 0 is also in"),
+        (&[&first[..], &foreign], 2, "partial_of_another_proof", "of the statement with digest"),
+        (&[&first[..], &damaged], 1, "proof_invalid", "partition 1"),
+        (&[&first[..], &statement], 2, "partial_unreadable", "no partial proof"),
+    ] {
+        let output = join(parts);
+        let text = stderr(&output);
+        assert_eq!(exit_code(&output), code, "{text}");
+        assert!(text.contains(&format!("error[{kind}]")) && text.contains(said), "{text}");
+        assert!(!Path::new(&joined).exists());
+    }
+    let output = run(&["verify", &first, "--statement", &statement, "--test-params"]);
+    assert_eq!(exit_code(&output), 2);
+    assert!(stderr(&output).contains("cuzk join"), "{}", stderr(&output));
 }
 
 /// Two good inputs around a bad one: two proofs, exit code 2, and the parameters loaded once.

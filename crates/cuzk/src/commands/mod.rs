@@ -5,6 +5,7 @@ pub(crate) mod aggregate;
 pub(crate) mod faults;
 pub(crate) mod fixture;
 pub(crate) mod inspect;
+pub(crate) mod join;
 pub(crate) mod manual;
 pub(crate) mod params;
 pub(crate) mod prove;

@@ -20,10 +20,11 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::{check, open_statement, set_threads};
-use crate::arguments::{BackendChoice, ProofFormat, ProveArguments};
+use crate::arguments::{BackendChoice, FileFormat, ProveArguments};
 use crate::failure::{EXIT_NOT_VERIFIED, Failure};
 use crate::loaded::{Circuit, Circuits};
 use crate::machine::{Machine, peak_rss_bytes};
+use crate::partial::Partial;
 use crate::partitions::PartitionList;
 use crate::progress::{Progress, Recorded, Recorder, add_times, milliseconds};
 use crate::report::{
@@ -93,7 +94,7 @@ impl<'a> Job<'a> {
             Some(output) if output == Path::new("-") && arguments.json => {
                 return usage("-o - and --json both want stdout");
             }
-            None if arguments.json && arguments.format == ProofFormat::Json => {
+            None if arguments.json && arguments.format == Some(FileFormat::Json) => {
                 return usage("--json and --format json without -o both want stdout");
             }
             _ => {}
@@ -173,7 +174,10 @@ impl<'a> Job<'a> {
             None => (proofs, None),
         };
         if let Some(output) = &output {
-            let encoded = output::encode_proof(&bytes, self.arguments.format);
+            let encoded = match self.format().of_proof() {
+                Some(format) => output::encode_proof(&bytes, format),
+                None => output::json_line(&Partial::new(&statement, key, &partitions, &bytes)).into_bytes(),
+            };
             timed(&recorder, Phase::Write, || output::write(output, &encoded))?;
         }
 
@@ -216,6 +220,7 @@ impl<'a> Job<'a> {
         if !statement.registered_proof().is_aggregated()
             || arguments.partitions.is_some()
             || arguments.no_aggregate
+            || self.format() == FileFormat::Part
         {
             return Ok(None);
         }
@@ -224,31 +229,23 @@ impl<'a> Job<'a> {
         inner_product::open(parameters, size, &aggregation, &self.progress).map(Some)
     }
 
-    /// `-o`, or the input's name with the extension `proof`; nowhere when results are lines on stdout.
+    /// What was asked for; else parts where partitions are listed.
+    fn format(&self) -> FileFormat {
+        let default = if self.arguments.partitions.is_some() { FileFormat::Part } else { FileFormat::Raw };
+        self.arguments.format.unwrap_or(default)
+    }
+
+    /// `-o`, or the input's name with another extension; nowhere when results are lines on stdout.
     fn output_path(&self, input: &Path) -> Result<Option<PathBuf>, Failure> {
-        let output = match &self.arguments.output {
-            Some(output) => output.clone(),
-            None if self.arguments.format == ProofFormat::Json => return Ok(None),
-            None if input == Path::new("-") => {
-                return Err(Failure::refused(
-                    "usage",
-                    anyhow!("an input from stdin has no name: say -o FILE"),
-                ));
-            }
-            None => input.with_extension("proof"),
-        };
-        if output == Path::new("-") {
-            return Ok(Some(output));
+        if self.arguments.output.is_none() && self.format() == FileFormat::Json {
+            return Ok(None);
         }
-        check_place(&output)?;
-        let same = |input: &Path| {
-            let paths = (output.canonicalize(), input.canonicalize());
-            matches!(paths, (Ok(output), Ok(input)) if output == input)
+        let extension = match (&self.arguments.partitions, self.format()) {
+            (Some(list), FileFormat::Part) => format!("{list}.part"),
+            (None, FileFormat::Part) => "part".to_owned(),
+            _ => "proof".to_owned(),
         };
-        if same(input) {
-            let message = anyhow!("the proof would replace its input {}; say -o FILE", input.display());
-            return Err(Failure::refused("usage", message));
-        }
+        let output = proof_path(self.arguments.output.as_deref(), input, &extension)?;
         if self.written.borrow().contains(&output) {
             let message = anyhow!("{} holds the proof of another input of this run", output.display());
             return Err(Failure::refused("usage", message));
@@ -323,6 +320,28 @@ impl<'a> Job<'a> {
     }
 }
 
+/// Where a proof goes: to `named`, or beside the input. `-` is stdout.
+pub(super) fn proof_path(named: Option<&Path>, input: &Path, extension: &str) -> Result<PathBuf, Failure> {
+    let output = match named {
+        Some(output) => output.to_owned(),
+        None if input == Path::new("-") => {
+            let message = anyhow!("an input from stdin has no name: say -o FILE");
+            return Err(Failure::refused("usage", message));
+        }
+        None => input.with_extension(extension),
+    };
+    if output == Path::new("-") {
+        return Ok(output);
+    }
+    check_place(&output)?;
+    let paths = (output.canonicalize(), input.canonicalize());
+    if matches!(paths, (Ok(output), Ok(input)) if output == input) {
+        let message = anyhow!("the proof would replace its input {}; say -o FILE", input.display());
+        return Err(Failure::refused("usage", message));
+    }
+    Ok(output)
+}
+
 /// A file can be written there: its folder is one, and it is none itself.
 fn check_place(output: &Path) -> Result<(), Failure> {
     let folder = output.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
@@ -336,7 +355,7 @@ fn check_place(output: &Path) -> Result<(), Failure> {
 }
 
 /// One proof of the proofs of all partitions, verified.
-fn aggregate(
+pub(super) fn aggregate(
     statement: &Statement,
     proofs: &[u8],
     key: &VerifyingKey,
@@ -456,7 +475,7 @@ impl<'a> Results<'a> {
         if let Ok(Proved { report, .. }) = result {
             self.add_report(report)?;
         }
-        if self.arguments.format == ProofFormat::Json && self.arguments.output.is_none() {
+        if self.arguments.format == Some(FileFormat::Json) && self.arguments.output.is_none() {
             let line = ResultLine::of(input, result);
             output::print(&output::json_line(&line))?;
         }

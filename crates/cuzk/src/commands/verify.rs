@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::partitions::PartitionList;
 use crate::progress::Progress;
 use crate::report::StatementReport;
-use crate::{inner_product, output};
+use crate::{inner_product, output, partial};
 
 #[derive(Serialize)]
 struct Verified {
@@ -187,6 +187,11 @@ pub(super) fn read_proof(path: &Path, format: ProofFormat) -> anyhow::Result<Vec
     let mut bytes = vec![];
     let file = File::open(path).with_context(|| name.to_string())?;
     file.take(MAX_PROOF_BYTES).read_to_end(&mut bytes).with_context(|| name.to_string())?;
+    if bytes.starts_with(partial::MAGIC) {
+        return Err(anyhow!(
+            "{name} has the proofs of some partitions; `cuzk join` makes a proof of such files"
+        ));
+    }
     output::decode_proof(bytes, format).with_context(|| name.to_string())
 }
 
