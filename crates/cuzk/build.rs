@@ -12,7 +12,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed=CUZK_REVISION");
     println!("cargo::rerun-if-env-changed=CUZK_NAR_HASH");
     // With a commit or a branch, and with whatever is compiled: then the tree may be as committed, or no longer.
-    for path in [".git/HEAD", ".git/logs/HEAD", "Cargo.lock", "crates", "cuda"] {
+    for path in [".git/HEAD", ".git/logs/HEAD", "Cargo.lock", "conformance", "crates", "cuda", "golden"] {
         if root.join(path).exists() {
             println!("cargo::rerun-if-changed={}", root.join(path).display());
         }
@@ -33,6 +33,10 @@ fn main() {
     tell("TARGET", &of_cargo("TARGET"));
     tell("TARGET_CPU", &target_cpu(&of_cargo("CARGO_ENCODED_RUSTFLAGS")).unwrap_or_default());
     tell("TARGET_FEATURES", &of_cargo("CARGO_CFG_TARGET_FEATURE"));
+    // Cargo tells the profile's own name only by the folder: …/<profile>/build/<package>/out.
+    let out = of_cargo("OUT_DIR");
+    let profile = Path::new(&out).ancestors().nth(3).and_then(Path::file_name);
+    tell("PROFILE", &profile.unwrap_or_default().to_string_lossy());
 }
 
 fn tell(name: &str, value: &str) {

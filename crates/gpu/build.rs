@@ -4,9 +4,10 @@
 //! GPU is asked for; `CUZK_REQUIRE_NVCC=1` makes that an error of the build. `CUZK_CUDA_ARCHS=90` (a list with commas)
 //! shortens developers' builds.
 //!
-//! `CUZK_KERNELS=DIR` takes kernels that were compiled before: all that this program leaves in `OUT_DIR`, which are the fat
-//! binaries, `architectures.txt`, `cuda.txt` (the compiler's release), and what ptxas says of each kernel's registers and stack,
-//! `resources.txt`, which tests/resources.rs reads. The program needs nothing but std, so that it can be compiled alone to make them.
+//! `CUZK_KERNELS=DIR` takes kernels that were compiled before, of the same sources: all that this program leaves in `OUT_DIR`, which are
+//! the fat binaries, `sources.txt` (a digest), `architectures.txt`, `cuda.txt` (the compiler's release), and what ptxas says of each
+//! kernel's registers and stack, `resources.txt`, which tests/resources.rs reads. The program needs nothing but std, so that it can be
+//! compiled alone to make them.
 
 use std::env;
 use std::ffi::OsString;
@@ -16,12 +17,14 @@ use std::process::Command;
 
 /// The files that become a binary each.
 const KERNELS: [(&str, &str); 3] = [("ntt", "ntt/ntt.cu"), ("r1cs", "r1cs/r1cs.cu"), ("msm", "msm/msm.cu")];
+/// What they include, in `cuda/`.
+const SOURCES: [&str; 6] = ["ec", "ff", "kernel.cuh", "msm", "ntt", "r1cs"];
 /// Compute capabilities that a release has code for, and the newest of which it has PTX for later ones.
 const ARCHITECTURES: &str = "80,86,89,90,100,120";
 
 fn main() {
     let sources = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("set by cargo")).join("../../cuda");
-    for part in ["ec", "ff", "msm", "ntt", "r1cs", "kernel.cuh"] {
+    for part in SOURCES {
         println!("cargo:rerun-if-changed={}", sources.join(part).display());
     }
     for variable in ["CUZK_KERNELS", "CUZK_NVCC", "CUDA_HOME", "CUZK_CUDA_ARCHS", "CUZK_REQUIRE_NVCC"] {
@@ -32,6 +35,9 @@ fn main() {
         (Some(folder), _) => {
             let folder = PathBuf::from(folder);
             println!("cargo:rerun-if-changed={}", folder.display());
+            let compiled = fs::read_to_string(folder.join("sources.txt")).unwrap_or_default();
+            let message = "CUZK_KERNELS: the kernels there are of other sources than these";
+            assert!(compiled == digest(&sources), "{message}: {}", folder.display());
             Some(folder)
         }
         (None, Some(nvcc)) => {
@@ -51,6 +57,28 @@ fn main() {
 /// A variable that is set to something.
 fn set(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// A digest (FNV-1a, 64 bits) of the names and the text of all sources: kernels and host code have to be of the same.
+fn digest(sources: &Path) -> String {
+    fn add(digest: u64, path: &Path) -> u64 {
+        let mix = |digest: u64, bytes: &[u8]| {
+            bytes
+                .iter()
+                .fold(digest, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+        };
+        let digest = mix(digest, path.file_name().expect("a part has a name").as_encoded_bytes());
+        if path.is_file() {
+            let text = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            return mix(digest, &text);
+        }
+        let entries = fs::read_dir(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a listed file").path()).collect();
+        paths.sort();
+        paths.iter().fold(digest, |digest, path| add(digest, path))
+    }
+    let digest = SOURCES.iter().fold(0xcbf2_9ce4_8422_2325, |digest, part| add(digest, &sources.join(part)));
+    format!("{digest:016x}")
 }
 
 /// Writes the code that embeds what a folder holds, and leaves the resources where tests find them.
@@ -124,6 +152,7 @@ fn compile(nvcc: &Path, sources: &Path, out: &Path) {
     let write = |name: &str, text: &str| fs::write(out.join(name), text).expect("OUT_DIR can be written");
     write("resources.txt", &resources);
     write("architectures.txt", &list);
+    write("sources.txt", &digest(sources));
     // "Cuda compilation tools, release 13.0, V13.0.88"
     let version = run(Command::new(nvcc).arg("--version")).0;
     write(

@@ -1,5 +1,5 @@
-# `import nixpkgs { system; config; overlays; }` against the machine's own tools.
-# The sandbox shows the builder /usr, /bin, /lib, /lib64, /etc/alternatives and /rust (bind mounts, see nix.conf).
+# `import nixpkgs { system; config; }` against the machine's own tools, with the attributes that the flake uses and their meaning.
+# The sandbox shows the builder /usr, /bin, /lib, /lib64, /etc/alternatives and /rust (bind mounts, see ../nix.conf).
 { system ? "x86_64-linux", config ? { }, ... }:
 let
   lib = import ./lib.nix;
@@ -10,44 +10,38 @@ let
 
   mk = args:
     let
-      env = args.env or { };
-      drvArgs = removeAttrs args [ "meta" "passthru" "env" "buildDepsList" ];
       name = args.name or "${args.pname}-${args.version}";
-      drv = derivation (env // drvArgs // {
+      drv = derivation (args.env or { } // removeAttrs args [ "meta" "env" ] // {
         inherit name system hostPath;
         builder = "/bin/bash";
         args = [ ./setup.sh ];
-        # a change of the host's toolchain is a change of the derivation
+        # Another toolchain of the machine is another derivation: ../run writes here what it finds.
         hostToolchain = builtins.toJSON pins.host;
         outputs = args.outputs or [ "out" ];
       });
-    in drv // {
-      meta = args.meta or { };
-      passthru = args.passthru or { };
-      overrideAttrs = f: mk (args // (if builtins.isFunction (f args) then f args args else f args));
-    } // (args.passthru or { }) // lib.optionalAttrs (args ? pname) { inherit (args) pname version; };
+    in drv // { meta = args.meta or { }; } // lib.optionalAttrs (args ? pname) { inherit (args) pname; };
 
   # A fixed output that only the registry's own client brings in; ../seed puts it into the store.
-  seeded = { name, sha256, recursive ? false, hint }: derivation {
+  fetchurl = { name, sha256 }: derivation {
     inherit name system;
     builder = "/bin/sh";
-    args = [ "-c" "echo ${lib.escapeShellArg "${name}: not in the store; ${hint}"} >&2; exit 1" ];
+    args = [ "-c" "echo ${lib.escapeShellArg "${name}: not in the store; cargo fetch, then .ci/nix/seed"} >&2; exit 1" ];
     outputHashAlgo = "sha256"; outputHash = sha256;
-    outputHashMode = if recursive then "recursive" else "flat";
+    outputHashMode = "flat";
     preferLocalBuild = true;
   };
-  fetchurl = { name, sha256 }: seeded { inherit name sha256; hint = "cargo fetch, then .ci/nix/seed"; };
 
   runCommand = name: env: buildCommand: mk ({ inherit name; dontUnpack = true; installPhase = buildCommand; } // env);
-  importCargoLock = { lockFile, outputHashes ? { }, ... }:
+
+  importCargoLock = { lockFile }:
     let
       lock = builtins.fromTOML (builtins.readFile lockFile);
       deps = builtins.filter (p: p ? source) lock.package;
       tarball = p:
         if lib.hasPrefix "registry+" p.source
         then fetchurl { name = "crate-${p.name}-${p.version}.tar.gz"; sha256 = p.checksum; }
-        else throw "no git sources in this shim: ${p.source}";
-    in runCommand "cargo-vendor-dir" { passthru = { inherit lockFile; tarballs = map tarball deps; }; } (''
+        else throw "the stand-in knows no git sources: ${p.source}";
+    in runCommand "cargo-vendor-dir" { } (''
       mkdir -p $out/.cargo
       cp ${lockFile} $out/Cargo.lock
       printf '[source.crates-io]\nreplace-with = "vendored-sources"\n[source.vendored-sources]\ndirectory = "cargo-vendor-dir"\n' > $out/.cargo/config.toml
@@ -58,12 +52,11 @@ let
 
   rustTarget = "x86_64-unknown-linux-gnu";
   buildRustPackage = args: mk ({ cargoDeps = importCargoLock args.cargoLock; inherit rustTarget; }
-    // removeAttrs args [ "cargoLock" "doCheck" "dontCargoInstall" "dontFixup" ]);
+    // removeAttrs args [ "cargoLock" "doCheck" "dontCargoInstall" "dontFixup" "auditable" ]);
 
-  tool = pname: version: runCommand "${pname}-${version}-host" { inherit pname version; } ''
-    mkdir -p $out/bin; for f in ${pname}; do ln -s $(command -v $f) $out/bin/$f; done'';
+  tool = name: runCommand "${name}-host" { } "mkdir -p $out/bin; ln -s $(command -v ${name}) $out/bin/${name}";
 
-  # the toolkit's pieces as their registry's own client brought them, laid out as one toolkit
+  # The toolkit's wheels, laid out as one toolkit.
   cudaSet = stdenv: v: wheels:
     let toolkit = mk {
       pname = "cuda_nvcc"; version = v; dontUnpack = true;
@@ -87,11 +80,11 @@ in rec {
   writeShellScriptBin = name: text: runCommand name { inherit text; passAsFile = [ "text" ]; }
     ''mkdir -p $out/bin; { echo '#!/bin/bash'; cat "$textPath"; } > $out/bin/${name}; chmod +x $out/bin/${name}'';
   rustPlatform = { inherit buildRustPackage importCargoLock; };
-  rustc = tool "rustc" pins.host.rustc;
-  cargo = tool "cargo" pins.host.rustc;
-  clippy = tool "cargo-clippy" pins.host.rustc;
-  rustfmt = tool "rustfmt" pins.host.rustc;
-  valgrind = tool "valgrind" "host";
+  rustc = tool "rustc";
+  cargo = tool "cargo";
+  clippy = tool "cargo-clippy";
+  rustfmt = tool "rustfmt";
+  valgrind = tool "valgrind";
   # Programs of this machine look for the driver where its loader does.
   autoAddDriverRunpath = runCommand "no-driver-runpath" { } "mkdir $out";
   cudaPackages_13_0 = cudaSet stdenv "13.0" pins.cuda_13_0;

@@ -20,7 +20,7 @@ unpackPhase() {
 }
 
 cargoSetup() {
-  export cargoDepsCopy="$NIX_BUILD_TOP/cargo-vendor-dir"
+  local cargoDepsCopy="$NIX_BUILD_TOP/cargo-vendor-dir"
   cp -r --no-preserve=mode,ownership "$cargoDeps" "$cargoDepsCopy"
   mkdir -p "$CARGO_HOME"
   sed "s,directory = .*,directory = \"$cargoDepsCopy\"," "$cargoDeps/.cargo/config.toml" > "$CARGO_HOME/config.toml"

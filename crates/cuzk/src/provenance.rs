@@ -5,7 +5,7 @@ use std::fmt;
 use cuzk_groth16::Tuning;
 use serde::Serialize;
 
-/// What a build is made of. Two builds that agree in all of it are the same program.
+/// What a build is made of: what has to be known of a program whose figures or proofs are compared.
 #[derive(Debug, Serialize)]
 pub(crate) struct Build {
     /// The commit, with `-dirty` where files differed from it; `null` where the build had no git.
@@ -19,6 +19,8 @@ pub(crate) struct Build {
     target_cpu: Option<&'static str>,
     /// Instructions that the compiler was free to use anywhere; the arithmetic chooses more when it runs.
     target_features: Vec<&'static str>,
+    /// cargo's; `faults` is a build that can do wrong on purpose.
+    profile: &'static str,
     /// Axis `lc`, the one that is decided at build.
     lc: &'static str,
     /// Device code, if there is some.
@@ -46,6 +48,7 @@ impl Build {
             target: env!("CUZK_BUILD_TARGET"),
             target_cpu: known(env!("CUZK_BUILD_TARGET_CPU")),
             target_features: env!("CUZK_BUILD_TARGET_FEATURES").split(',').collect(),
+            profile: env!("CUZK_BUILD_PROFILE"),
             lc: Tuning::lc(),
             kernels,
         }
@@ -64,6 +67,7 @@ impl fmt::Display for Build {
         writeln!(f, "target           {}", self.target)?;
         writeln!(f, "target-cpu       {}", self.target_cpu.unwrap_or("any"))?;
         writeln!(f, "target features  {}", self.target_features.join(" "))?;
+        writeln!(f, "profile          {}", self.profile)?;
         writeln!(f, "lc               {}", self.lc)?;
         writeln!(f, "kernels          {kernels}")
     }

@@ -67,7 +67,9 @@ pub fn devices() -> Result<Vec<DeviceReport>, Error> {
     }
     // SAFETY: asks the loader for the driver's library and runs its initializers, as any use of it does.
     if !unsafe { sys::is_culib_present() } {
-        return Err(missing("no CUDA driver: libcuda.so.1 is not in the loader's path".to_owned()));
+        return Err(missing(
+            "no CUDA driver: libcuda.so.1 is not in the loader's path (a build by Nix looks in /run/opengl-driver/lib)".to_owned(),
+        ));
     }
     check_driver().map_err(missing)?;
     let driver_says = |error: DriverError| missing(format!("the CUDA driver says: {error}"));
