@@ -184,8 +184,8 @@ pub(crate) struct ProveArguments {
     /// as `cuzk aggregate` wants them.
     #[arg(long)]
     pub(crate) no_aggregate: bool,
-    /// Where the proof goes; `-` is stdout [default: the input's name with the extension `proof`, or `<list>.part` with
-    /// --partitions]. For one input.
+    /// Where the proof goes; `-` is stdout [default: the input's name with the extension `proof`, or `part` after the partitions
+    /// that are listed]. For one input.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The form in which the proof is written [default: raw, or part with --partitions]. `json` without -o prints a line an input on

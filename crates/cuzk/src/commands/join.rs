@@ -36,7 +36,8 @@ pub(crate) fn run(arguments: &JoinArguments) -> Result<(), Failure> {
         return Err(Failure::refused("usage", anyhow!("-o - and --json both want stdout")));
     }
     let output = proof_path(named, &arguments.statement, "proof")?;
-    let parts: Vec<(PathBuf, Partial)> = arguments.parts.iter().map(read).collect::<Result<_, _>>()?;
+    let parts: Vec<(PathBuf, Partial)> =
+        arguments.parts.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
     let statement = open_statement(&arguments.statement, &arguments.identity)?;
     statement.check()?;
     let (key_path, key) = verifying_key(&arguments.parameters, arguments.vk.as_deref(), &statement)?;
@@ -80,9 +81,9 @@ pub(crate) fn run(arguments: &JoinArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read(path: &PathBuf) -> Result<(PathBuf, Partial), Failure> {
+fn read(path: &Path) -> Result<(PathBuf, Partial), Failure> {
     let unreadable = |error: anyhow::Error| {
         Failure::refused("partial_unreadable", error).context(path.display().to_string())
     };
-    Ok((path.clone(), Partial::read(path).map_err(unreadable)?))
+    Ok((path.to_owned(), Partial::read(path).map_err(unreadable)?))
 }
