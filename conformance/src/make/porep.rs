@@ -48,7 +48,7 @@ pub(super) const SYNTHETIC: Recipe = Recipe {
     fixture: "porep --api synthetic --miner 1000 --sector 1",
     input: C1_FILE,
     comment: "A sector of 2 KiB sealed for synthetic PoRep is proved as upstream's prover proves it, to the byte.",
-    flags: &[Flag::InsecureParameters, Flag::DefaultsOnly],
+    flags: &[Flag::InsecureParameters, Flag::DefaultsOnly, Flag::NotOnReference],
     form: Form::Plain,
     arguments,
     cases: |suite| {
