@@ -17,10 +17,6 @@ fn main() {
             println!("cargo::rerun-if-changed={}", root.join(path).display());
         }
     }
-    // Set by the build script of cuzk-fault.
-    if env::var_os("DEP_CUZK_FAULT_ON").is_some() {
-        println!("cargo::rustc-cfg=fault_injection");
-    }
     let said = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let of_cargo = |name: &str| env::var(name).unwrap_or_default();
     tell("REVISION", &said("CUZK_REVISION").or_else(|| revision(&root)).unwrap_or_default());
@@ -33,10 +29,12 @@ fn main() {
     tell("TARGET", &of_cargo("TARGET"));
     tell("TARGET_CPU", &target_cpu(&of_cargo("CARGO_ENCODED_RUSTFLAGS")).unwrap_or_default());
     tell("TARGET_FEATURES", &of_cargo("CARGO_CFG_TARGET_FEATURE"));
-    // Cargo tells the profile's own name only by the folder: …/<profile>/build/<package>/out.
-    let out = of_cargo("OUT_DIR");
-    let profile = Path::new(&out).ancestors().nth(3).and_then(Path::file_name);
-    tell("PROFILE", &profile.unwrap_or_default().to_string_lossy());
+    // The build script of cuzk-fault finds it out.
+    let profile = of_cargo("DEP_CUZK_FAULT_PROFILE");
+    if profile == "faults" {
+        println!("cargo::rustc-cfg=fault_injection");
+    }
+    tell("PROFILE", &profile);
 }
 
 fn tell(name: &str, value: &str) {

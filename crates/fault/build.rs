@@ -9,10 +9,11 @@ fn main() {
     // Cargo tells the profile's own name only by the folder: …/<profile>/build/<package>/out.
     let out = env::var_os("OUT_DIR").expect("cargo sets it");
     let of_profile = Path::new(&out).ancestors().nth(3).and_then(Path::file_name);
-    if of_profile.is_some_and(|name| name == "faults") {
+    let profile = of_profile.unwrap_or_default().to_string_lossy();
+    // For the build scripts of dependents.
+    println!("cargo::metadata=PROFILE={profile}");
+    if profile == "faults" {
         println!("cargo::rustc-cfg=faults_allowed");
         println!("cargo::rustc-cfg=fault_injection");
-        // For the build scripts of crates that have a cfg of their own for it.
-        println!("cargo::metadata=ON=1");
     }
 }

@@ -176,7 +176,7 @@ pub(crate) struct ProveArguments {
     pub(crate) identity: IdentityArguments,
     #[command(flatten)]
     pub(crate) parameters: ParameterArguments,
-    /// Only these partitions, numbered from 0: `0`, `0-4`, `0,3`. What is written is for `cuzk join`, or, with another --format,
+    /// Only these partitions, numbered from 0: `0`, `0-4`, `0,3`. What is written is for `cuzk join`, or, with --format,
     /// their proofs one after the other.
     #[arg(long, value_name = "LIST")]
     pub(crate) partitions: Option<PartitionList>,
@@ -188,10 +188,10 @@ pub(crate) struct ProveArguments {
     /// that are listed]. For one input.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// The form in which the proof is written [default: raw, or part with --partitions]. `json` without -o prints a line an input on
+    /// The form in which the proof is written [default: raw, or, with --partitions, a file for `cuzk join`]. `json` without -o prints a line an input on
     /// stdout and writes no file.
     #[arg(long, value_enum)]
-    pub(crate) format: Option<FileFormat>,
+    pub(crate) format: Option<ProofFormat>,
     /// What computes the proof.
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub(crate) backend: BackendChoice,
@@ -606,34 +606,6 @@ pub(crate) enum BackendChoice {
 }
 
 /// The form of a proof in a file.
-/// The form of what `prove` writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FileFormat {
-    /// The bytes.
-    Raw,
-    /// Hexadecimal digits and a newline.
-    Hex,
-    /// Base64 with padding and a newline.
-    Base64,
-    /// `{"proof": base64}`.
-    Json,
-    /// Proofs of some partitions, for `cuzk join`.
-    Part,
-}
-
-impl FileFormat {
-    /// The form of the proof alone; none for a file of parts.
-    pub(crate) fn of_proof(self) -> Option<ProofFormat> {
-        match self {
-            FileFormat::Raw => Some(ProofFormat::Raw),
-            FileFormat::Hex => Some(ProofFormat::Hex),
-            FileFormat::Base64 => Some(ProofFormat::Base64),
-            FileFormat::Json => Some(ProofFormat::Json),
-            FileFormat::Part => None,
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProofFormat {
     /// The bytes.

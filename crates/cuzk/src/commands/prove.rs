@@ -20,7 +20,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::{check, open_statement, set_threads};
-use crate::arguments::{BackendChoice, FileFormat, ProveArguments};
+use crate::arguments::{BackendChoice, ProofFormat, ProveArguments};
 use crate::failure::{EXIT_NOT_VERIFIED, Failure};
 use crate::loaded::{Circuit, Circuits};
 use crate::machine::{Machine, peak_rss_bytes};
@@ -94,7 +94,7 @@ impl<'a> Job<'a> {
             Some(output) if output == Path::new("-") && arguments.json => {
                 return usage("-o - and --json both want stdout");
             }
-            None if arguments.json && arguments.format == Some(FileFormat::Json) => {
+            None if arguments.json && arguments.format == Some(ProofFormat::Json) => {
                 return usage("--json and --format json without -o both want stdout");
             }
             _ => {}
@@ -174,7 +174,7 @@ impl<'a> Job<'a> {
             None => (proofs, None),
         };
         if let Some(output) = &output {
-            let encoded = match self.format().of_proof() {
+            let encoded = match self.format() {
                 Some(format) => output::encode_proof(&bytes, format),
                 None => output::json_line(&Partial::new(&statement, key, &partitions, &bytes)).into_bytes(),
             };
@@ -220,7 +220,6 @@ impl<'a> Job<'a> {
         if !statement.registered_proof().is_aggregated()
             || arguments.partitions.is_some()
             || arguments.no_aggregate
-            || self.format() == FileFormat::Part
         {
             return Ok(None);
         }
@@ -229,20 +228,19 @@ impl<'a> Job<'a> {
         inner_product::open(parameters, size, &aggregation, &self.progress).map(Some)
     }
 
-    /// What was asked for; else parts where partitions are listed.
-    fn format(&self) -> FileFormat {
-        let default = if self.arguments.partitions.is_some() { FileFormat::Part } else { FileFormat::Raw };
-        self.arguments.format.unwrap_or(default)
+    /// The form of the proof; none where it is written in parts, which is the default where partitions are listed.
+    fn format(&self) -> Option<ProofFormat> {
+        let whole = self.arguments.partitions.is_none().then_some(ProofFormat::Raw);
+        self.arguments.format.or(whole)
     }
 
     /// `-o`, or the input's name with another extension; nowhere when results are lines on stdout.
     fn output_path(&self, input: &Path) -> Result<Option<PathBuf>, Failure> {
-        if self.arguments.output.is_none() && self.format() == FileFormat::Json {
+        if self.arguments.output.is_none() && self.format() == Some(ProofFormat::Json) {
             return Ok(None);
         }
         let extension = match (&self.arguments.partitions, self.format()) {
-            (Some(list), FileFormat::Part) => format!("{list}.part"),
-            (None, FileFormat::Part) => "part".to_owned(),
+            (Some(list), None) => format!("{list}.part"),
             _ => "proof".to_owned(),
         };
         let output = proof_path(self.arguments.output.as_deref(), input, &extension)?;
@@ -475,7 +473,7 @@ impl<'a> Results<'a> {
         if let Ok(Proved { report, .. }) = result {
             self.add_report(report)?;
         }
-        if self.arguments.format == Some(FileFormat::Json) && self.arguments.output.is_none() {
+        if self.arguments.format == Some(ProofFormat::Json) && self.arguments.output.is_none() {
             let line = ResultLine::of(input, result);
             output::print(&output::json_line(&line))?;
         }
