@@ -15,7 +15,7 @@ while [ $# -gt 0 ]; do
         --tune) ntt=${2#ntt=}; shift 2 ;;
         --report) report=$2; shift 2 ;;
         --out | -o) out=$2; shift 2 ;;
-        --api | --sector-size | --seed | --insecure-seed | --statement) shift 2 ;;
+        --api | --format | --insecure-seed | --sector-size | --seed | --statement) shift 2 ;;
         --test-params) shift; case ${1-} in -* | '') ;; *) shift ;; esac ;;
         --*) shift ;;
         *) file=$1; shift ;;
