@@ -65,6 +65,13 @@ pub enum Error {
         problem: &'static str,
     },
 
+    /// A parameter file that was written to while it was read.
+    #[error("{}: the parameter file changed while it was read; prove again when nothing writes to it any more", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+
     /// Parameters of another circuit.
     #[error(
         "{}: query {query} has {found} points, the circuit needs {expected}: these are parameters of another circuit",

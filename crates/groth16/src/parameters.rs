@@ -19,6 +19,7 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use blstrs::{G1Affine, G2Affine};
 use cuzk_fault::{Fault, injected};
@@ -72,6 +73,11 @@ pub trait Source: Send + Sync {
 
     /// Fills `bytes` from `offset` on.
     fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// When it was last written to; `None` for what nobody else can write to.
+    fn modified(&self) -> io::Result<Option<SystemTime>> {
+        Ok(None)
+    }
 }
 
 impl Source for File {
@@ -81,6 +87,10 @@ impl Source for File {
 
     fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         FileExt::read_exact_at(self, bytes, offset)
+    }
+
+    fn modified(&self) -> io::Result<Option<SystemTime>> {
+        self.metadata()?.modified().map(Some)
     }
 }
 
@@ -274,6 +284,8 @@ pub struct Parameters {
     path: PathBuf,
     source: Box<dyn Source>,
     size: u64,
+    /// At the time of opening.
+    modified: Option<SystemTime>,
     verifying_key: VerifyingKey,
     extents: [Extent; 5],
 }
@@ -288,6 +300,7 @@ impl Parameters {
 
     /// As [`Parameters::open`], over any source; `path` stands in messages.
     pub fn from_source(path: PathBuf, source: Box<dyn Source>) -> Result<Self, Error> {
+        let modified = source.modified().map_err(|source| Error::Io { path: path.clone(), source })?;
         let verifying_key = VerifyingKey::read(&path, &*source)?;
         let mut layout = Layout::new(&path, &*source)?;
         layout.take("verifying key", verifying_key.n_bytes() as u64)?;
@@ -301,7 +314,36 @@ impl Parameters {
         if end != size {
             return Err(Error::TrailingBytes { path, expected: end, found: size });
         }
-        Ok(Parameters { path, source, size, verifying_key, extents })
+        Ok(Parameters { path, source, size, modified, verifying_key, extents })
+    }
+
+    /// Refuses a file that was written to since it was opened: what was read may be of two files. (One that was replaced by
+    /// renaming another over it stays as it was for whoever has it open.)
+    pub fn check_unchanged(&self) -> Result<(), Error> {
+        let io_error = |source| Error::Io { path: self.path.clone(), source };
+        let now = (self.source.size().map_err(io_error)?, self.source.modified().map_err(io_error)?);
+        if now == (self.size, self.modified) {
+            Ok(())
+        } else {
+            Err(Error::Changed { path: self.path.clone() })
+        }
+    }
+
+    /// Looks at every point of every query: on the curve, not at infinity, in the subgroup of order r. Proving looks at the
+    /// first two only. 30 µs a point in G1 and 60 in G2, on all threads; `progress` hears of the bytes that were looked at.
+    pub fn check_points(&self, progress: &(dyn Fn(u64) + Sync)) -> Result<(), Error> {
+        for query in Query::ALL {
+            for start in (0..self.n_points(query)).step_by(CHECKED_POINTS) {
+                let range = start..self.n_points(query).min(start + CHECKED_POINTS);
+                let n_bytes = range.len() * query.point_bytes();
+                match query {
+                    Query::BG2 => drop(self.read_points(query, range, decode_fully::<G2Affine>)?),
+                    _ => drop(self.read_points(query, range, decode_fully::<G1Affine>)?),
+                }
+                progress(n_bytes as u64);
+            }
+        }
+        self.check_unchanged()
     }
 
     /// The file, for messages.
@@ -329,19 +371,24 @@ impl Parameters {
     ///
     /// Panics when `query` is in G2 or the range is not within the query.
     pub fn read_g1(&self, query: Query, range: Range<usize>) -> Result<Vec<G1Affine>, Error> {
-        self.read_points(query, range)
+        self.read_points(query, range, decode)
     }
 
     /// As [`Parameters::read_g1`], for the query in G2.
     pub fn read_g2(&self, range: Range<usize>) -> Result<Vec<G2Affine>, Error> {
-        self.read_points(Query::BG2, range)
+        self.read_points(Query::BG2, range, decode)
     }
 
     fn extent(&self, query: Query) -> Extent {
         self.extents[query as usize]
     }
 
-    fn read_points<P: Point>(&self, query: Query, range: Range<usize>) -> Result<Vec<P>, Error> {
+    fn read_points<P: Point>(
+        &self,
+        query: Query,
+        range: Range<usize>,
+        decode: impl Fn(&[u8]) -> Result<P, &'static str> + Sync,
+    ) -> Result<Vec<P>, Error> {
         let extent = self.extent(query);
         assert_eq!(P::BYTES, query.point_bytes(), "query {} is in the other group", query.name());
         assert!(
@@ -369,7 +416,7 @@ impl Parameters {
                 }
                 for (index, (point, bytes)) in points.iter_mut().zip(bytes.chunks_exact(P::BYTES)).enumerate()
                 {
-                    *point = decode::<P>(bytes).map_err(|problem| Error::BadPoint {
+                    *point = decode(bytes).map_err(|problem| Error::BadPoint {
                         path: self.path.clone(),
                         query: query.name(),
                         index: first + index,
@@ -391,8 +438,15 @@ impl Parameters {
 
 /// Points in a positioned read: 1.5 MiB in G1, large enough for a disk and small enough for a cache.
 const BLOCK_POINTS: usize = 1 << 14;
+/// Points that are looked at between two words of progress.
+const CHECKED_POINTS: usize = 1 << 16;
 
 fn decode<P: Point>(bytes: &[u8]) -> Result<P, &'static str> {
     let point = P::decode_on_curve(bytes).ok_or("not a point of the curve")?;
     if bool::from(point.is_identity()) { Err("at infinity") } else { Ok(point) }
+}
+
+fn decode_fully<P: Point>(bytes: &[u8]) -> Result<P, &'static str> {
+    decode::<P>(bytes)?;
+    P::decode_in_subgroup(bytes).ok_or("not in the subgroup of order r")
 }
