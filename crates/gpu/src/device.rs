@@ -134,23 +134,34 @@ fn no_kernels_for((major, minor): (u32, u32), architectures: &[u32]) -> Option<S
 const OLDEST_DRIVER: i32 = 12_080;
 
 fn check_driver() -> Result<(), String> {
-    let mut version = 0;
-    // SAFETY: writes one integer; every driver has the function.
-    let asked = unsafe { sys::cuDriverGetVersion(&mut version) }.result();
-    match asked {
-        Err(error) => Err(format!("the CUDA driver does not tell its version: {error}")),
-        Ok(()) if version < OLDEST_DRIVER => Err(format!(
-            "the CUDA driver is that of CUDA {}.{}; 12.8 or newer is needed",
-            version / 1000,
-            version % 1000 / 10
-        )),
-        Ok(()) => Ok(()),
+    let (major, minor) = asked_version()?;
+    match 1000 * major + 10 * minor < OLDEST_DRIVER {
+        true => Err(format!("the CUDA driver is that of CUDA {major}.{minor}; 12.8 or newer is needed")),
+        false => Ok(()),
     }
 }
 
-/// Whether the kernels load on a device.
-pub fn check(index: usize) -> Result<(), Error> {
-    Device::open(index).map(|_| ())
+/// The release of CUDA that the driver is of, as major and minor number. The driver must be there.
+fn asked_version() -> Result<(i32, i32), String> {
+    let mut version = 0;
+    // SAFETY: writes one integer; every driver has the function.
+    let asked = unsafe { sys::cuDriverGetVersion(&mut version) }.result();
+    asked.map_err(|error| format!("the CUDA driver does not tell its version: {error}"))?;
+    Ok((version / 1000, version % 1000 / 10))
+}
+
+/// The release of CUDA that the driver is of; `None` where there is no driver.
+pub fn driver_release() -> Option<String> {
+    // SAFETY: as in `devices`.
+    if !unsafe { sys::is_culib_present() } {
+        return None;
+    }
+    asked_version().ok().map(|(major, minor)| format!("{major}.{minor}"))
+}
+
+/// Whether the kernels load on a device; its free memory in bytes.
+pub fn check(index: usize) -> Result<usize, Error> {
+    Ok(Device::open(index)?.memory()?.0)
 }
 
 /// A device with the stream of all its work but uploads, and all kernels.

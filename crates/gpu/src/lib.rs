@@ -49,5 +49,5 @@ mod ntt;
 mod r1cs;
 mod upload;
 
-pub use backend::CudaBackend;
-pub use device::{DeviceReport, Kernels, check, devices, has_kernels, kernels};
+pub use backend::{CudaBackend, READ_POINTS};
+pub use device::{DeviceReport, Kernels, check, devices, driver_release, has_kernels, kernels};
