@@ -127,22 +127,15 @@ impl RegisteredProof {
         Some((circuit.rows - circuit.inputs) as u64)
     }
 
-    /// Bytes that the CPU backend needs at its peak: parameters in memory, one partition's witness, and four vectors of
-    /// the domain's length (a, b, c and the roots of unity).
-    pub fn predicted_peak_bytes(&self) -> Option<u64> {
-        const SCALAR: usize = 32;
-        let circuit = self.known_circuit().ok()?;
-        let scalars = SCALAR * (4 * circuit.rows.next_power_of_two() + circuit.aux);
-        Some(scalars as u64 + self.parameter_bytes()?)
-    }
-
-    /// Bytes of the parameter file, but for the key at its head.
+    /// Bytes of the parameter file.
     pub fn parameter_bytes(&self) -> Option<u64> {
         const G1: usize = 96;
         const G2: usize = 192;
+        /// Of ic and of the five queries.
+        const COUNTS: usize = 6 * 4;
         let circuit = self.known_circuit().ok()?;
         let h = circuit.rows.next_power_of_two() - 1;
-        let g1 = G1 * (h + circuit.aux + circuit.a_points + circuit.b_points);
-        Some((g1 + G2 * circuit.b_points) as u64)
+        let g1 = 3 + circuit.inputs + h + circuit.aux + circuit.a_points + circuit.b_points;
+        Some((G1 * g1 + G2 * (3 + circuit.b_points) + COUNTS) as u64)
     }
 }

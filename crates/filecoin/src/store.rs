@@ -2,13 +2,15 @@
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use cuzk_groth16::{FixedBase, GenerateError, Trapdoor, generate};
 use cuzk_r1cs::ColumnSums;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -368,8 +370,9 @@ fn write_all(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     write_atomically(path, |out| out.write_all(bytes).map_err(io_error(path)))
 }
 
-/// Lets `write` fill a temporary file beside `path`, syncs it and renames it to `path`: the file appears whole or not
-/// at all, also for a reader at the same time.
+/// Lets `write` fill a new file, syncs it, and names it `path`: the file appears whole or not at all, also for a reader at
+/// the same time. Where the file system can (all but network ones), the file has no name until it is whole, so that a program
+/// that is killed while it writes leaves nothing; elsewhere it may leave a file `.cuzk-…` beside `path`.
 pub fn write_atomically<T, E: From<StoreError>>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<T, E>,
@@ -379,19 +382,69 @@ pub fn write_atomically<T, E: From<StoreError>>(
         _ => Path::new("."),
     };
     fs::create_dir_all(folder).map_err(io_error(folder))?;
-    let mut temporary = tempfile::Builder::new()
-        .prefix(".cuzk-")
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
-        .tempfile_in(folder)
-        .map_err(io_error(folder))?;
-    let mut out = BufWriter::with_capacity(1 << 20, temporary.as_file_mut());
+    let mut fresh = FreshFile::in_folder(folder).map_err(io_error(folder))?;
+    let mut out = BufWriter::with_capacity(1 << 20, fresh.file());
     let value = write(&mut out)?;
     out.flush().map_err(io_error(path))?;
     drop(out);
-    temporary.as_file().sync_all().map_err(io_error(path))?;
-    temporary.persist(path).map_err(|error| io_error(path)(error.error))?;
+    fresh.file().sync_all().map_err(io_error(path))?;
+    fresh.name(folder, path).map_err(io_error(path))?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(io_error(folder))?;
     Ok(value)
+}
+
+/// A file that is not where it will be yet.
+enum FreshFile {
+    Nameless(File),
+    Named(tempfile::NamedTempFile),
+}
+
+impl FreshFile {
+    fn in_folder(folder: &Path) -> std::io::Result<Self> {
+        // It gets its name through /proc; without that it had better have one from the start.
+        if Path::new("/proc/self/fd").is_dir() {
+            let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+            if let Ok(file) = rustix::fs::open(folder, flags, Mode::from_raw_mode(FILE_MODE)) {
+                return Ok(FreshFile::Nameless(file.into()));
+            }
+        }
+        // Also where the folder cannot be written to: this call's error tells.
+        temporary_name()
+            .permissions(fs::Permissions::from_mode(FILE_MODE))
+            .tempfile_in(folder)
+            .map(FreshFile::Named)
+    }
+
+    fn file(&mut self) -> &mut File {
+        match self {
+            FreshFile::Nameless(file) => file,
+            FreshFile::Named(file) => file.as_file_mut(),
+        }
+    }
+
+    fn name(self, folder: &Path, path: &Path) -> std::io::Result<()> {
+        match self {
+            // A link does not replace a file, and a renamed one does.
+            FreshFile::Nameless(file) => {
+                let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+                let link = |name: &Path| Ok(linkat(CWD, &*open, CWD, name, AtFlags::SYMLINK_FOLLOW)?);
+                temporary_name().make_in(folder, link)?.persist(path)?;
+            }
+            FreshFile::Named(file) => {
+                file.persist(path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Everybody may read what is written here.
+const FILE_MODE: u32 = 0o644;
+
+fn temporary_name() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".cuzk-");
+    builder
 }
 
 #[cfg(test)]
@@ -431,7 +484,13 @@ mod tests {
         });
         assert!(failed.is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        write_atomically(&path, |out| out.write_all(b"whole").map_err(io_error(&path))).unwrap();
+        write_atomically(&path, |out| {
+            // The test's folder is on a file system that can do it.
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+            out.write_all(b"whole").map_err(io_error(&path))
+        })
+        .unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }
