@@ -19,6 +19,9 @@ use cuzk_filecoin::{
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) version: VersionArguments,
+    /// What goes to stderr: lines for people, or a JSON object a line, with `time`, `event` and `message`.
+    #[arg(long, value_enum, global = true, default_value_t = LogFormat::Text, help_heading = "Talk")]
+    pub(crate) log_format: LogFormat,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
@@ -37,9 +40,19 @@ pub(crate) struct VersionArguments {
     pub(crate) json: bool,
 }
 
+/// What goes to stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// An object a line.
+    Json,
+}
+
 const EXIT_CODES: &str = "Exit codes: 0 done (a proof is written only after it verified); 1 a proof did not verify; 2 refused \
 before proving (usage, undecodable input, wrong identity, false vanilla proof); 3 the environment cannot do it \
-(parameters, memory, disk). A failure ends with a line `error[kind]: …` on stderr.";
+(parameters, memory, disk); 130 and 143 stopped by SIGINT or SIGTERM, with nothing half written. A failure ends with a line \
+`error[kind]: …` on stderr.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -53,6 +66,8 @@ pub(crate) enum Command {
     Aggregate(AggregateArguments),
     /// Show what an input says.
     Inspect(InspectArguments),
+    /// Look at this machine: what would keep a proof from being made, and what mends it?
+    Doctor(DoctorArguments),
     /// Synthesize partitions and nothing else: counts, times, digests.
     Synth(SynthArguments),
     /// Make an input: by really sealing a sector, or without.
@@ -64,6 +79,8 @@ pub(crate) enum Command {
     /// Prove one small statement again and again and compare the bytes: is this backend to be trusted? Generates test
     /// parameters where they are missing.
     Selftest(SelftestArguments),
+    /// List all kinds of error: when each comes, and what mends it.
+    Errors(ErrorsArguments),
     /// Print a shell's completions.
     Completions(CompletionsArguments),
     /// Print the manual page, or write those of all commands.
@@ -74,6 +91,17 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  cuzk errors memory")]
+pub(crate) struct ErrorsArguments {
+    /// Only this one: what stands in `error[kind]`.
+    pub(crate) kind: Option<String>,
+    /// Print the same as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  cuzk completions bash > cuzk.bash")]
 pub(crate) struct CompletionsArguments {
     /// The shell.
     #[arg(value_name = "SHELL")]
@@ -81,6 +109,7 @@ pub(crate) struct CompletionsArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  cuzk man --out man1")]
 pub(crate) struct ManArguments {
     /// Write the pages of all commands to this folder.
     #[arg(long, value_name = "DIR")]
@@ -164,6 +193,9 @@ pub(crate) struct ParameterArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  cuzk prove statement.json --test-params\n  cuzk prove statement.json --test-params --partitions 0\n  cuzk prove statement.json --test-params --partitions 1\n  echo statement.json | cuzk prove --stdin-list --test-params --format json"
+)]
 pub(crate) struct ProveArguments {
     /// C1 outputs, vanilla proofs, snark-market requests or statement.json files, also in gzip or zstd; `-` is stdin.
     /// Several are proved one after another, with parameters loaded once for each circuit.
@@ -202,6 +234,10 @@ pub(crate) struct ProveArguments {
     /// is free]. Where the parameters do not fit, they come from host memory in chunks for every proof.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) device_memory: Option<usize>,
+    /// The host memory that may be taken, in bytes or with KiB, MiB or GiB [default: what is free within the limits of control
+    /// groups and `ulimit -v`]. A proof that needs more is refused before anything is computed.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<usize>,
     /// Optimizations other than the defaults, as `axis=value,…`; `cuzk variants` lists them.
     #[arg(long, value_name = "K=V,…", default_value = "", hide_default_value = true)]
     pub(crate) tune: String,
@@ -237,6 +273,9 @@ pub(crate) struct ProveArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  cuzk verify c1.proof --statement c1.json --miner 1000 --test-params\n  cuzk verify statement.proof --statement statement.json --test-params --json"
+)]
 pub(crate) struct VerifyArguments {
     /// The proof: 192 bytes for each partition, or an aggregate. Its length tells which.
     pub(crate) proof: PathBuf,
@@ -287,6 +326,9 @@ pub(crate) struct ChainArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  cuzk join statement.0.part statement.1.part --statement statement.json --test-params"
+)]
 pub(crate) struct JoinArguments {
     /// Files that `prove --partitions` left, which together have each partition once.
     #[arg(value_name = "PART", required = true)]
@@ -319,6 +361,7 @@ pub(crate) struct JoinArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  cuzk aggregate ni.json --miner 1000 --test-params -o ni.aggregate")]
 pub(crate) struct AggregateArguments {
     /// What is proved: inputs of `prove`, PoReps of one registered proof.
     #[arg(required = true)]
@@ -349,6 +392,9 @@ pub(crate) struct AggregateArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  cuzk inspect c1.json --miner 1000\n  gzip -c c1.json | cuzk inspect - --miner 1000 --json"
+)]
 pub(crate) struct InspectArguments {
     /// Any input of `prove`; `-` is stdin.
     pub(crate) input: PathBuf,
@@ -362,7 +408,50 @@ pub(crate) struct InspectArguments {
     pub(crate) json: bool,
 }
 
+/// A kind of proof and a sector size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) kind: Kind,
+    pub(crate) size: SectorSize,
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}-{}", self.kind, self.size)
+    }
+}
+
+fn target(text: &str) -> Result<Target, String> {
+    let parts =
+        text.rsplit_once('-').ok_or("a kind of proof, a hyphen and a sector size are needed: porep-32GiB");
+    let (kind, size) = parts?;
+    Ok(Target { kind: kind.parse()?, size: size.parse().map_err(|error| format!("{error}"))? })
+}
+
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  cuzk doctor\n  cuzk doctor --for window-post-2KiB --test-params --backend cpu"
+)]
+pub(crate) struct DoctorArguments {
+    /// The proof that is to be made, such as porep-32GiB, winning-post-32GiB, window-post-64GiB or snap-2KiB: its parameters and
+    /// its memory are looked at, and what would stop it ends with code 3.
+    #[arg(long = "for", value_name = "KIND-SIZE", value_parser = target)]
+    pub(crate) target: Option<Target>,
+    #[command(flatten)]
+    pub(crate) parameters: ParameterArguments,
+    /// What is to compute the proof.
+    #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
+    pub(crate) backend: BackendChoice,
+    /// The folder that the proof is to be written to.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) output: PathBuf,
+    /// Print the same as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  cuzk synth statement.json --partitions 0 --check-witness --repeat 3")]
 pub(crate) struct SynthArguments {
     /// Any inputs of `prove`; `-` is stdin.
     #[arg(required = true)]
@@ -406,6 +495,9 @@ pub(crate) struct SynthArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  cuzk fixture porep --out sector\n  cuzk fixture snap --synthetic --sector-size 8MiB --out update"
+)]
 pub(crate) struct FixtureArguments {
     #[command(subcommand)]
     pub(crate) kind: FixtureKind,
@@ -488,6 +580,7 @@ pub(crate) struct SnapFixtureArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  cuzk params list --sector-size 32GiB\n  cuzk params path --json")]
 pub(crate) struct ParamsArguments {
     #[command(subcommand)]
     pub(crate) action: ParamsAction,
@@ -533,6 +626,10 @@ pub(crate) struct ParamsListArguments {
 pub(crate) struct ParamsCheckArguments {
     /// Files to check [default: every file of the manifest that is in the directory, and all test parameters].
     pub(crate) files: Vec<PathBuf>,
+    /// Also look at every point: on the curve, not at infinity, in the subgroup of order r. For files whose digest nobody knows, and
+    /// for disks that are not to be trusted; five minutes of a core for 2KiB, some hours for 32GiB.
+    #[arg(long)]
+    pub(crate) deep: bool,
     /// The directory of the official parameter files.
     #[arg(long, value_name = "DIR")]
     pub(crate) params: Option<PathBuf>,
@@ -567,6 +664,7 @@ pub(crate) struct ParamsGenerateArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  cuzk variants")]
 pub(crate) struct VariantsArguments {
     /// Print the same as JSON.
     #[arg(long)]
@@ -574,6 +672,7 @@ pub(crate) struct VariantsArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  cuzk selftest --backend cpu --repeat 1")]
 pub(crate) struct SelftestArguments {
     /// What computes the proofs.
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]

@@ -1,6 +1,6 @@
 //! Failures: a stable kind, an exit code, and the whole chain of causes.
 
-use std::io::{self, Write};
+use std::fmt;
 
 use cuzk_filecoin::Error;
 use cuzk_filecoin::store::StoreError;
@@ -36,6 +36,11 @@ impl Failure {
         Self::new(kind, EXIT_ENVIRONMENT, error)
     }
 
+    /// A signal came.
+    pub(crate) fn stopped(exit_code: u8, error: anyhow::Error) -> Self {
+        Self::new("stopped", exit_code, error)
+    }
+
     fn new(kind: &'static str, exit_code: u8, error: impl Into<anyhow::Error>) -> Self {
         Failure { kind, exit_code, error: error.into(), told: false }
     }
@@ -51,10 +56,12 @@ impl Failure {
         let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned();
         Failure::refused("usage", anyhow::Error::msg(text))
     }
+}
 
-    /// `error[kind]: message: cause: …`, the last line of the program's talk.
-    pub(crate) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "error[{}]: {:#}", self.kind, self.error)
+/// `error[kind]: message: cause: …`, the last line of the program's talk.
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "error[{}]: {:#}", self.kind, self.error)
     }
 }
 

@@ -4,6 +4,8 @@ use std::fs;
 
 use serde::Serialize;
 
+use crate::memory::kib_of;
+
 /// The processor and what of it is used.
 #[derive(Debug, Serialize)]
 pub(crate) struct Machine {
@@ -58,8 +60,17 @@ pub(crate) fn processor_ms() -> Option<f64> {
 
 /// The largest resident set so far, in bytes; `None` where the system does not tell.
 pub(crate) fn peak_rss_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib * 1024)
+    kib_of(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
+}
+
+/// The resident set, in bytes.
+pub(crate) fn rss_bytes() -> Option<u64> {
+    kib_of(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
+}
+
+/// Pages that had to be read from a disk so far, swapped ones among them.
+pub(crate) fn major_faults() -> Option<u64> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // Field 12; the name in field 2 may have spaces, and ends with the last parenthesis.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(9)?.parse().ok()
 }

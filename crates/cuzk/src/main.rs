@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod catalogue;
 mod commands;
 mod counters;
 mod environment;
@@ -11,15 +12,19 @@ mod failure;
 mod inner_product;
 mod loaded;
 mod machine;
+mod memory;
 mod output;
 mod partial;
 mod partitions;
+mod plan;
 mod processor;
 mod progress;
 mod provenance;
 mod prover;
 mod report;
+mod signals;
 mod synthesis;
+mod talk;
 mod trace;
 
 use std::process::ExitCode;
@@ -27,8 +32,9 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
-use arguments::{Arguments, Command};
+use arguments::{Arguments, Command, LogFormat};
 use failure::Failure;
+use talk::Talk;
 
 fn main() -> ExitCode {
     match processor::missing_feature() {
@@ -46,41 +52,46 @@ fn main() -> ExitCode {
 // Not inlined, so that main has no instruction of a processor that may not be there.
 #[inline(never)]
 fn start() -> ExitCode {
-    match run() {
+    let parsed = match Arguments::try_parse() {
+        Ok(arguments) => Ok(arguments),
+        Err(error) if !error.use_stderr() => {
+            // --help. A closed stdout is nobody's fault.
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => Err(Failure::usage(&error)),
+    };
+    let format = parsed.as_ref().map_or(LogFormat::Text, |arguments| arguments.log_format);
+    let talk = Talk::new(false, format);
+    match parsed.and_then(|arguments| run(arguments, talk)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) if failure.told => ExitCode::from(failure.exit_code),
         Err(failure) => {
-            // stderr may be closed; the exit code still tells.
-            let _ = failure.print(&mut std::io::stderr());
+            if !failure.told {
+                talk.say_failure(&failure);
+            }
             ExitCode::from(failure.exit_code)
         }
     }
 }
 
-fn run() -> Result<(), Failure> {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
-        Err(error) if !error.use_stderr() => {
-            // --help. A closed stdout is nobody's fault.
-            let _ = error.print();
-            return Ok(());
-        }
-        Err(error) => return Err(Failure::usage(&error)),
-    };
+fn run(arguments: Arguments, talk: Talk) -> Result<(), Failure> {
     if arguments.version.wanted {
         return commands::version::run(&arguments.version);
     }
+    signals::watch(talk)?;
     match arguments.command.ok_or_else(missing_command)? {
-        Command::Prove(arguments) => commands::prove::run(&arguments),
-        Command::Verify(arguments) => commands::verify::run(&arguments),
-        Command::Join(arguments) => commands::join::run(&arguments),
-        Command::Aggregate(arguments) => commands::aggregate::run(&arguments),
+        Command::Prove(arguments) => commands::prove::run(&arguments, talk),
+        Command::Verify(arguments) => commands::verify::run(&arguments, talk),
+        Command::Join(arguments) => commands::join::run(&arguments, talk),
+        Command::Aggregate(arguments) => commands::aggregate::run(&arguments, talk),
+        Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Inspect(arguments) => commands::inspect::run(&arguments),
-        Command::Synth(arguments) => commands::synth::run(&arguments),
+        Command::Synth(arguments) => commands::synth::run(&arguments, talk),
         Command::Fixture(arguments) => commands::fixture::run(&arguments),
-        Command::Params(arguments) => commands::params::run(&arguments),
+        Command::Params(arguments) => commands::params::run(&arguments, talk),
         Command::Variants(arguments) => commands::variants::run(&arguments),
-        Command::Selftest(arguments) => commands::selftest::run(&arguments),
+        Command::Selftest(arguments) => commands::selftest::run(&arguments, talk),
+        Command::Errors(arguments) => commands::errors::run(&arguments),
         Command::Completions(arguments) => commands::manual::completions(&arguments),
         Command::Man(arguments) => commands::manual::man(&arguments),
         #[cfg(fault_injection)]

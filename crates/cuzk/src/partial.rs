@@ -176,6 +176,24 @@ mod tests {
     }
 
     #[test]
+    fn damaged_files_are_refused_within_bounds() {
+        let proofs =
+            |numbers: std::ops::Range<usize>| numbers.map(|number| (number, STANDARD.encode([7; 192])));
+        let file = |numbers| {
+            let partial = Partial {
+                cuzk_partial: VERSION,
+                registered_proof: "StackedDrg32GiBV1_1".to_owned(),
+                statement: "5a".repeat(32),
+                verifying_key: "a5".repeat(32),
+                partitions: 10,
+                proofs: proofs(numbers).collect(),
+            };
+            serde_json::to_vec(&partial).unwrap()
+        };
+        cuzk_fuzz::fuzz("partial files", &[file(0..1), file(2..10)], 0, |bytes| drop(Partial::decode(bytes)));
+    }
+
+    #[test]
     fn foreign_and_later_files_are_told_apart() {
         let message = |text: &str| format!("{:#}", partial(text).unwrap_err());
         assert!(message("{\"proof\": \"AA==\"}").contains("no partial proof"));

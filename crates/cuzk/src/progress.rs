@@ -1,34 +1,72 @@
 //! Progress on stderr, and the times and digests that a report is made of.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
-use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::failure::Failure;
-use crate::trace::Trace;
 use cuzk_groth16::{Digest, Lane, Observer, Phase, Step};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Map, Value, json};
+
+use crate::failure::Failure;
+use crate::machine::{major_faults, rss_bytes};
+use crate::memory::size;
+use crate::talk::{Event, Talk};
+use crate::trace::Trace;
 
 /// Times in milliseconds by phase.
 pub(crate) type PhaseTimes = BTreeMap<Phase, f64>;
 
-/// Talks on stderr: a spinner with the phase's name on a terminal, nothing of the kind elsewhere.
+/// Talks on stderr: on a terminal with a bar, elsewhere with a sign of life every ten seconds.
 pub(crate) struct Progress {
-    bar: ProgressBar,
-    quiet: bool,
+    shared: Arc<Shared>,
+    pulse: Option<Pulse>,
     trace: Option<Trace>,
 }
 
+struct Shared {
+    talk: Talk,
+    bar: ProgressBar,
+    now: Mutex<Now>,
+}
+
+/// What is being done.
+struct Now {
+    doing: String,
+    since: Instant,
+    start: Instant,
+    /// Of partitions: done, all, and how long one is expected to take.
+    done: usize,
+    all: usize,
+    expected: Option<Duration>,
+}
+
+/// The thread that moves the bar or gives signs of life; it ends when the sender goes.
+struct Pulse {
+    alive: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+/// Between signs of life where nobody watches.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+/// Between movements of the bar.
+const TICK: Duration = Duration::from_millis(120);
+const BAR_LENGTH: u64 = 1000;
+
 impl Progress {
-    pub(crate) fn new(quiet: bool) -> Self {
-        let bar = ProgressBar::new_spinner();
-        if quiet || !std::io::stderr().is_terminal() {
+    pub(crate) fn new(talk: Talk) -> Self {
+        let bar = ProgressBar::new(BAR_LENGTH);
+        if !talk.on_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
-        bar.set_style(ProgressStyle::with_template("{spinner} {msg} {elapsed}").expect("a valid template"));
-        bar.enable_steady_tick(Duration::from_millis(120));
-        Progress { bar, quiet, trace: None }
+        bar.set_style(style("{spinner} {msg} {elapsed}"));
+        let start = Instant::now();
+        let now = Now { doing: String::new(), since: start, start, done: 0, all: 0, expected: None };
+        let shared = Arc::new(Shared { talk, bar, now: Mutex::new(now) });
+        let pulse = (!talk.is_quiet()).then(|| Pulse::start(shared.clone())).flatten();
+        Progress { shared, pulse, trace: None }
     }
 
     /// Also keeps when each phase ran.
@@ -46,43 +84,136 @@ impl Progress {
 
     /// Says something that stays on the screen.
     pub(crate) fn say(&self, message: &str) {
-        if !self.quiet {
-            // `println` of a hidden bar prints nothing, so the line is printed around it.
-            self.bar.suspend(|| eprintln!("{message}"));
-        }
+        self.tell(Event::Info, message);
+    }
+
+    /// The same, of this sort.
+    pub(crate) fn tell(&self, event: Event, message: &str) {
+        // `println` of a hidden bar prints nothing, so the line is printed around it.
+        self.shared.bar.suspend(|| self.shared.talk.say(event, message, Map::new()));
     }
 
     /// Tells of a failure that others follow, quiet or not.
     pub(crate) fn say_failure(&self, failure: &Failure) {
-        // stderr may be closed; the exit code still tells.
-        self.bar.suspend(|| drop(failure.print(&mut std::io::stderr())));
+        self.shared.bar.suspend(|| self.shared.talk.say_failure(failure));
     }
 
     /// Says something that the next message replaces.
     pub(crate) fn doing(&self, message: String) {
-        self.bar.set_message(message);
+        self.shared.bar.set_message(message.clone());
+        let mut now = self.shared.now();
+        (now.doing, now.since) = (message, Instant::now());
     }
 
-    /// Hears of points generated: a bar of its own on a terminal, a line at every tenth elsewhere.
+    /// So many partitions are to be proved from now on, each in about that time, the first of them unprepared.
+    pub(crate) fn expect(&self, partitions: usize, each: Option<Duration>) {
+        self.shared.bar.set_style(style("{spinner} {bar:24} {msg}"));
+        let mut now = self.shared.now();
+        (now.done, now.all, now.expected, now.start) = (0, partitions, each, Instant::now());
+    }
+
+    /// One of them is done.
+    pub(crate) fn partition_done(&self) {
+        self.shared.now().done += 1;
+    }
+
+    /// Hears of points generated.
     pub(crate) fn points(&self, what: &str) -> impl Fn(usize, usize) + Sync + '_ {
         let what = what.to_owned();
-        let tenths = Mutex::new(0);
-        move |done, all| {
-            let percent = 100 * done / all.max(1);
-            self.doing(format!("{what}: {percent} %"));
-            let mut tenths = tenths.lock().expect("no panic while held");
-            if self.bar.is_hidden() && percent / 10 > *tenths {
-                *tenths = percent / 10;
-                self.say(&format!("{what}: {percent} %"));
-            }
-        }
+        move |done, all| self.doing(format!("{what}: {} %", 100 * done / all.max(1)))
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        if let Some(Pulse { alive, thread }) = self.pulse.take() {
+            drop(alive);
+            // It has not panicked, and could not be told of if it had.
+            let _ = thread.join();
+        }
+        self.shared.bar.finish_and_clear();
     }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("a valid template")
+}
+
+impl Pulse {
+    /// None where no thread can be had: what is to be done may still go.
+    fn start(shared: Arc<Shared>) -> Option<Self> {
+        let (alive, ended) = channel();
+        let thread = std::thread::Builder::new().name("progress".to_owned());
+        let thread = thread.spawn(move || shared.beat(&ended)).ok()?;
+        Some(Pulse { alive, thread })
+    }
+}
+
+impl Shared {
+    fn now(&self) -> std::sync::MutexGuard<'_, Now> {
+        self.now.lock().expect("no panic while held")
+    }
+
+    fn beat(&self, ended: &Receiver<()>) {
+        let watched = self.talk.on_terminal();
+        let period = if watched { TICK } else { HEARTBEAT };
+        while ended.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
+            if watched { self.move_bar() } else { self.give_sign_of_life() }
+        }
+    }
+
+    fn move_bar(&self) {
+        let now = self.now();
+        if now.all > 0 {
+            let (elapsed, left) = (now.start.elapsed(), now.left());
+            let share = elapsed.as_secs_f64() / (elapsed + left.unwrap_or(elapsed)).as_secs_f64();
+            self.bar.set_position((BAR_LENGTH as f64 * share) as u64);
+            self.bar.set_message(format!("{}{}", now.doing, time_left(left)));
+        }
+        drop(now);
+        self.bar.tick();
+    }
+
+    fn give_sign_of_life(&self) {
+        let now = self.now();
+        let (elapsed, since) = (now.start.elapsed(), now.since.elapsed());
+        let (rss, faults, left) = (rss_bytes(), major_faults(), now.left());
+        let mut line = format!("{} s: {} for {} s", elapsed.as_secs(), now.doing, since.as_secs());
+        if now.all > 1 {
+            line += &format!(", {} of {} partitions done", now.done, now.all);
+        }
+        if let Some(bytes) = rss {
+            line += &format!(", {} in memory", size(bytes));
+        }
+        if let Some(faults) = faults.filter(|faults| *faults > 0) {
+            line += &format!(", {faults} pages read from disk or swap");
+        }
+        line += &time_left(left);
+        let details = json!({
+            "doing": now.doing, "doing_s": since.as_secs(), "elapsed_s": elapsed.as_secs(),
+            "partitions_done": now.done, "partitions": now.all, "rss_bytes": rss, "major_faults": faults,
+            "left_s": left.map(|left| left.as_secs()),
+        });
+        drop(now);
+        let Value::Object(details) = details else { unreachable!("written as one") };
+        self.talk.say(Event::Heartbeat, &line, details);
+    }
+}
+
+impl Now {
+    /// How long the partitions that are left will take: as the ones before, or as expected.
+    fn left(&self) -> Option<Duration> {
+        let elapsed = self.start.elapsed();
+        let each = match self.done {
+            0 => self.expected?,
+            done => elapsed / u32::try_from(done).ok()?,
+        };
+        (each * u32::try_from(self.all).ok()?).checked_sub(elapsed)
+    }
+}
+
+fn time_left(left: Option<Duration>) -> String {
+    left.map_or_else(String::new, |left| format!(", about {} s left", left.as_secs().max(1)))
 }
 
 /// Collects the phases and digests of one partition (or of the work around them) and shows the phase.
@@ -137,7 +268,7 @@ impl Observer for Recorder<'_> {
     }
 
     fn note(&self, message: String) {
-        self.progress.say(&format!("note: {message}"));
+        self.progress.tell(Event::Note, &message);
         self.recorded.lock().expect("no panic while held").notes.push(message);
     }
 

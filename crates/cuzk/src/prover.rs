@@ -119,6 +119,7 @@ impl Prover for BackendProver {
                 let shape = synthesized.shape()?;
                 let template = synthesizer.template();
                 let session = self.backend.prepare(&shape, template, &self.file, &self.tuning, around)?;
+                self.file.check_unchanged()?;
                 self.prepared.insert((shape, session))
             }
         };

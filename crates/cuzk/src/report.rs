@@ -7,6 +7,7 @@ use cuzk_groth16::{Step, Tuning};
 use serde::Serialize;
 
 use crate::machine::Machine;
+use crate::plan::Plan;
 use crate::progress::PhaseTimes;
 use crate::provenance::Build;
 
@@ -24,6 +25,8 @@ pub(crate) struct Report {
     pub(crate) tuning: BTreeMap<&'static str, &'static str>,
     pub(crate) input: String,
     pub(crate) statement: StatementReport,
+    /// What it was expected to take.
+    pub(crate) plan: Plan,
     pub(crate) parameters: ParametersReport,
     pub(crate) randomness: Randomness,
     pub(crate) partitions: Vec<PartitionReport>,

@@ -15,6 +15,7 @@ use crate::arguments::AggregateArguments;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::report::{ProofReport, StatementReport};
+use crate::talk::Talk;
 use crate::{inner_product, output};
 
 #[derive(Serialize)]
@@ -29,11 +30,11 @@ struct Aggregated {
     verified: bool,
 }
 
-pub(crate) fn run(arguments: &AggregateArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &AggregateArguments, talk: Talk) -> Result<(), Failure> {
     if arguments.json && arguments.output == Path::new("-") {
         return Err(Failure::refused("usage", anyhow!("-o - and --json both want stdout")));
     }
-    let progress = Progress::new(arguments.quiet);
+    let progress = Progress::new(talk.or_quiet(arguments.quiet));
     let statements: Vec<Statement> = arguments
         .inputs
         .iter()
@@ -47,7 +48,7 @@ pub(crate) fn run(arguments: &AggregateArguments) -> Result<(), Failure> {
         })
         .collect::<Result<_, Failure>>()?;
     let aggregation = Aggregation::new(&statements)?;
-    let (_, key) = verifying_key(&arguments.parameters, arguments.vk.as_deref(), &statements[0])?;
+    let (_, key) = verifying_key(&arguments.parameters, arguments.vk.as_deref(), &statements[0], &progress)?;
 
     let mut plain = vec![];
     for (path, statement) in proof_files(arguments)?.iter().zip(&statements) {

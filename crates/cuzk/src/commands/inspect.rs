@@ -8,12 +8,14 @@ use cuzk_filecoin::{
     CommitmentKind, Error, FileIdentity, Input, Kind, PublicData, Statement, Unknown, aggregate_bytes,
     commitment_cid, inner_product_key,
 };
+use cuzk_groth16::Tuning;
 use serde::Serialize;
 
 use crate::arguments::InspectArguments;
 use crate::environment::{ParameterDirectory, cache_directory};
 use crate::failure::Failure;
 use crate::output;
+use crate::plan::Plan;
 
 #[derive(Serialize)]
 struct Inspection {
@@ -36,7 +38,8 @@ struct Inspection {
     challenges_per_partition: usize,
     proof_bytes: usize,
     constraints_per_partition: Option<u64>,
-    predicted_peak_bytes: Option<u64>,
+    /// Host memory at the peak of a proof on the processor, and what there is.
+    plan: Plan,
     parameter_directory: String,
     parameter_files: Vec<ParameterFile>,
     #[serde(skip)]
@@ -99,7 +102,7 @@ fn inspect(arguments: &InspectArguments) -> Result<Inspection, Failure> {
         challenges_per_partition: statement.challenges()?,
         proof_bytes,
         constraints_per_partition: statement.registered_proof().constraints(),
-        predicted_peak_bytes: statement.registered_proof().predicted_peak_bytes(),
+        plan: Plan::new(&statement.registered_proof(), "cpu", &Tuning::default(), None, None)?,
         parameter_directory: format!("{} (set by {})", directory.path.display(), directory.set_by),
         parameter_files,
         order,
@@ -158,12 +161,7 @@ impl Inspection {
         if let Some(constraints) = self.constraints_per_partition {
             line("constraints", &format!("{constraints} a partition"));
         }
-        if let Some(bytes) = self.predicted_peak_bytes {
-            line(
-                "memory",
-                &format!("about {:.1} GiB at the peak, on cpu", bytes as f64 / (1u64 << 30) as f64),
-            );
-        }
+        line("memory", &format!("{}, on cpu", self.plan.memory()));
         line("parameters", &self.parameter_directory);
         for file in &self.parameter_files {
             let bytes = file.bytes.map_or_else(String::new, |bytes| format!(", {bytes} bytes"));

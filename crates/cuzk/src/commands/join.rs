@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::partial::{self, Partial};
 use crate::progress::{Progress, Recorder};
 use crate::report::{AggregateReport, ProofReport, StatementReport};
+use crate::talk::Talk;
 use crate::{inner_product, output};
 
 #[derive(Serialize)]
@@ -30,7 +31,7 @@ struct Joined {
     verified: bool,
 }
 
-pub(crate) fn run(arguments: &JoinArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &JoinArguments, talk: Talk) -> Result<(), Failure> {
     let named = arguments.output.as_deref();
     if arguments.json && named == Some(Path::new("-")) {
         return Err(Failure::refused("usage", anyhow!("-o - and --json both want stdout")));
@@ -40,7 +41,9 @@ pub(crate) fn run(arguments: &JoinArguments) -> Result<(), Failure> {
         arguments.parts.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
     let statement = open_statement(&arguments.statement, &arguments.identity)?;
     statement.check()?;
-    let (key_path, key) = verifying_key(&arguments.parameters, arguments.vk.as_deref(), &statement)?;
+    let progress = Progress::new(talk.or_quiet(arguments.quiet || arguments.json));
+    let (key_path, key) =
+        verifying_key(&arguments.parameters, arguments.vk.as_deref(), &statement, &progress)?;
 
     let plain = partial::join(&parts, &statement, &key)?;
     let partitions: Vec<usize> = (0..statement.partitions()).collect();
@@ -51,7 +54,6 @@ pub(crate) fn run(arguments: &JoinArguments) -> Result<(), Failure> {
     if partitions.len() > 1 {
         statement.verify(&key, &partitions, &plain)?;
     }
-    let progress = Progress::new(arguments.quiet || arguments.json);
     let (proof, aggregate) = if statement.registered_proof().is_aggregated() && !arguments.no_aggregate {
         let aggregation = Aggregation::new(std::slice::from_ref(&statement))?;
         let (parameters, size) = (&arguments.parameters, statement.sector_size()?);

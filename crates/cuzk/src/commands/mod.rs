@@ -1,6 +1,8 @@
 //! The subcommands, and what they share.
 
 pub(crate) mod aggregate;
+pub(crate) mod doctor;
+pub(crate) mod errors;
 #[cfg(fault_injection)]
 pub(crate) mod faults;
 pub(crate) mod fixture;
@@ -27,6 +29,7 @@ use crate::arguments::IdentityArguments;
 use crate::environment::cache_directory;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::talk::Event;
 
 /// Reads an input and joins it with what the command line says.
 fn open_statement(input: &Path, identity: &IdentityArguments) -> Result<Statement, Error> {
@@ -85,7 +88,7 @@ pub(crate) fn template(
     let cache = TemplateCache::new(cache_directory()?.join("templates"));
     let CachedTemplate { template, origin: _, note } = cache.get(proof, parts)?;
     if let Some(note) = note {
-        progress.say(&format!("note: {note}"));
+        progress.tell(Event::Note, &note);
     }
     Ok(template)
 }

@@ -1,13 +1,16 @@
 //! `cuzk params`
 
 use std::fmt::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::anyhow;
 use cuzk_filecoin::store::{
     DigestMemory, FileState, TestInnerProductKey, TestParameters, TestParametersNote,
 };
 use cuzk_filecoin::{FileIdentity, RegisteredProof, manifest};
+use cuzk_groth16::{Parameters, VerifyingKey};
 use serde::Serialize;
 
 use super::inspect::state;
@@ -20,13 +23,14 @@ use crate::environment::{ParameterDirectory, cache_directory};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
+use crate::talk::Talk;
 
-pub(crate) fn run(arguments: &ParamsArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ParamsArguments, talk: Talk) -> Result<(), Failure> {
     match &arguments.action {
         ParamsAction::Path(arguments) => path(arguments),
         ParamsAction::List(arguments) => list(arguments),
-        ParamsAction::Check(arguments) => check(arguments),
-        ParamsAction::Generate(arguments) => generate_parameters(arguments),
+        ParamsAction::Check(arguments) => check(arguments, talk),
+        ParamsAction::Generate(arguments) => generate_parameters(arguments, talk),
     }
 }
 
@@ -93,13 +97,47 @@ fn list(arguments: &ParamsListArguments) -> Result<(), Failure> {
 #[derive(Serialize)]
 struct Checked {
     path: PathBuf,
+    /// Where it points to, of a symbolic link.
+    link: Option<PathBuf>,
     bytes: u64,
     blake2b_512: String,
-    expected: String,
+    /// The manifest's digest, or the note's; `null` where nobody knows it.
+    expected: Option<String>,
+    /// With `--deep`.
+    points: Option<Points>,
     good: bool,
 }
 
-fn check(arguments: &ParamsCheckArguments) -> Result<(), Failure> {
+/// What looking at every point has shown.
+#[derive(Serialize)]
+struct Points {
+    /// Bytes that the file system does not keep, as they are all zero: a copy that was not finished.
+    holes: u64,
+    /// What is wrong with the first bad point, or with the file.
+    problem: Option<String>,
+}
+
+impl Checked {
+    /// What is wrong, and what mends it.
+    fn complaint(&self) -> String {
+        let path = self.path.display();
+        let link = self.link.as_ref().map_or_else(String::new, |to| format!(" (a link to {})", to.display()));
+        if let Some(expected) = self.expected.as_ref().filter(|wanted| !self.blake2b_512.starts_with(*wanted))
+        {
+            let found = &self.blake2b_512[..expected.len()];
+            return format!(
+                "{path}{link}: the digest is {found}, wanted {expected}; fetch or generate it again"
+            );
+        }
+        let points = self.points.as_ref();
+        let problem = points.and_then(|points| points.problem.clone()).unwrap_or_default();
+        let holes = points.map_or(0, |points| points.holes);
+        let holes = if holes > 0 { format!("; {holes} bytes of the file are holes") } else { String::new() };
+        format!("{problem}{link}{holes}")
+    }
+}
+
+fn check(arguments: &ParamsCheckArguments, talk: Talk) -> Result<(), Failure> {
     let cache = cache_directory()?;
     let directory = ParameterDirectory::find(arguments.params.as_deref());
     let files =
@@ -112,11 +150,11 @@ fn check(arguments: &ParamsCheckArguments) -> Result<(), Failure> {
         );
         return Err(Failure::environment("parameters_missing", message));
     }
-    let progress = Progress::new(arguments.json);
+    let progress = Progress::new(talk.or_quiet(arguments.json));
     let mut memory = DigestMemory::load(&cache);
     let mut checked = vec![];
     for path in files {
-        checked.push(check_file(path, &mut memory, &progress)?);
+        checked.push(check_file(path, arguments.deep, &mut memory, &progress)?);
     }
     drop(progress);
     if arguments.json {
@@ -126,21 +164,15 @@ fn check(arguments: &ParamsCheckArguments) -> Result<(), Failure> {
     } else {
         for file in &checked {
             let verdict = if file.good { "good" } else { "BAD " };
-            output::print(&format!("{verdict} {}\n", file.path.display()))?;
+            let link = file.link.as_ref().map_or_else(String::new, |to| format!(" -> {}", to.display()));
+            output::print(&format!("{verdict} {}{link}\n", file.path.display()))?;
         }
     }
     let bad: Vec<&Checked> = checked.iter().filter(|file| !file.good).collect();
     match bad.first() {
         None => Ok(()),
         Some(first) => {
-            let message = anyhow!(
-                "{}: the digest is {}, wanted {}; fetch or generate it again ({} of {} files are bad)",
-                first.path.display(),
-                &first.blake2b_512[..first.expected.len()],
-                first.expected,
-                bad.len(),
-                checked.len()
-            );
+            let message = anyhow!("{} ({} of {} files are bad)", first.complaint(), bad.len(), checked.len());
             Err(Failure::environment("parameters", message))
         }
     }
@@ -157,8 +189,18 @@ fn all_files(directory: &Path, cache: &Path) -> Vec<PathBuf> {
     official.chain(test).filter(|path| path.is_file()).collect()
 }
 
-fn check_file(path: PathBuf, memory: &mut DigestMemory, progress: &Progress) -> Result<Checked, Failure> {
-    let expected = expected_digest(&path)?;
+fn check_file(
+    path: PathBuf,
+    deep: bool,
+    memory: &mut DigestMemory,
+    progress: &Progress,
+) -> Result<Checked, Failure> {
+    let expected = match expected_digest(&path) {
+        Ok(expected) => Some(expected),
+        // Its points tell something without it.
+        Err(_) if deep && has_points(&path) => None,
+        Err(failure) => return Err(failure),
+    };
     let name = path.display().to_string();
     let mut done = 0;
     let digest = memory.hash(&path, |bytes| {
@@ -167,8 +209,32 @@ fn check_file(path: PathBuf, memory: &mut DigestMemory, progress: &Progress) -> 
     })?;
     let bytes = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
     let blake2b_512 = hex::encode(digest);
-    let good = blake2b_512.starts_with(&expected);
-    Ok(Checked { path, bytes, blake2b_512, expected, good })
+    let as_expected = expected.as_ref().is_none_or(|expected| blake2b_512.starts_with(expected));
+    let points = (deep && has_points(&path)).then(|| check_points(&path, progress));
+    let good = as_expected && points.as_ref().is_none_or(|points| points.problem.is_none());
+    let link = std::fs::read_link(&path).ok();
+    Ok(Checked { path, link, bytes, blake2b_512, expected, points, good })
+}
+
+/// Whether `--deep` can look into it.
+fn has_points(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "params" || extension == "vk")
+}
+
+fn check_points(path: &Path, progress: &Progress) -> Points {
+    let holes = std::fs::metadata(path).map_or(0, |file| file.len().saturating_sub(512 * file.blocks()));
+    let checked = if path.extension().is_some_and(|extension| extension == "vk") {
+        VerifyingKey::open(path).map(|_| ())
+    } else {
+        Parameters::open(path).and_then(|parameters| {
+            let (done, all) = (AtomicU64::new(0), parameters.size());
+            parameters.check_points(&|bytes| {
+                let done = bytes + done.fetch_add(bytes, Ordering::Relaxed);
+                progress.doing(format!("points of {}: {} %", path.display(), 100 * done / all.max(1)));
+            })
+        })
+    };
+    Points { holes, problem: checked.err().map(|error| format!("{:#}", anyhow!(error))) }
 }
 
 /// The digest in the note beside a file of test parameters, else the manifest's for its name.
@@ -185,14 +251,14 @@ fn expected_digest(path: &Path) -> Result<String, Failure> {
     })
 }
 
-fn generate_parameters(arguments: &ParamsGenerateArguments) -> Result<(), Failure> {
+fn generate_parameters(arguments: &ParamsGenerateArguments, talk: Talk) -> Result<(), Failure> {
     if arguments.inner_product_key {
         return generate_inner_product_key(arguments);
     }
     let proof = RegisteredProof::latest(arguments.kind, arguments.sector_size);
     let set = proof.parameter_set()?;
     let parameters = TestParameters::locate(&cache_directory()?, arguments.test_params.0, set)?;
-    let progress = Progress::new(arguments.quiet);
+    let progress = Progress::new(talk.or_quiet(arguments.quiet));
     let note = if arguments.force {
         generate(&parameters, &proof, &progress)?
     } else {

@@ -1,6 +1,6 @@
 //! `cuzk prove`
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
@@ -26,15 +26,17 @@ use crate::loaded::{Circuit, Circuits};
 use crate::machine::{Machine, peak_rss_bytes};
 use crate::partial::Partial;
 use crate::partitions::PartitionList;
+use crate::plan::{Plan, butterfly_seconds};
 use crate::progress::{Progress, Recorded, Recorder, add_times, milliseconds};
 use crate::report::{
     AggregateReport, BackendReport, PartitionReport, ProofReport, REPORT_VERSION, Randomness, Report,
     StatementReport, Tool, tuning,
 };
+use crate::talk::{Event, Talk};
 use crate::{inner_product, output};
 
-pub(crate) fn run(arguments: &ProveArguments) -> Result<(), Failure> {
-    let job = Job::new(arguments)?;
+pub(crate) fn run(arguments: &ProveArguments, talk: Talk) -> Result<(), Failure> {
+    let job = Job::new(arguments, talk)?;
     let mut results = Results::new(arguments)?;
     let mut circuits = Circuits::new(arguments, &job.backend, job.tuning);
     let mut worst: Option<Failure> = None;
@@ -50,6 +52,8 @@ pub(crate) fn run(arguments: &ProveArguments) -> Result<(), Failure> {
         (Some(path), Some(trace)) => output::write(path, trace.to_json().as_bytes()),
         _ => Ok(()),
     };
+    // Giving gigabytes back one vector after the other takes longer than ending does.
+    std::mem::forget(circuits);
     worst.map_or(traced, Err)
 }
 
@@ -77,6 +81,8 @@ struct Job<'a> {
     many: bool,
     /// The files with proofs of this run.
     written: RefCell<BTreeSet<PathBuf>>,
+    /// What [`butterfly_seconds`] measured, once something is planned on the processor.
+    butterfly: OnceCell<f64>,
 }
 
 /// A proved statement.
@@ -86,7 +92,7 @@ struct Proved {
 }
 
 impl<'a> Job<'a> {
-    fn new(arguments: &'a ProveArguments) -> Result<Self, Failure> {
+    fn new(arguments: &'a ProveArguments, talk: Talk) -> Result<Self, Failure> {
         let many = arguments.stdin_list || arguments.inputs.len() != 1;
         let usage = |message| Err(Failure::refused("usage", anyhow!("{message}")));
         match &arguments.output {
@@ -106,16 +112,18 @@ impl<'a> Job<'a> {
         tuning.set_all(&arguments.tune)?;
         set_threads(arguments.threads)?;
         let backend = choose_backend(arguments.backend, arguments.device)?;
+        let progress = Progress::new(talk.or_quiet(arguments.quiet));
         Ok(Job {
             arguments,
             backend,
             tuning,
             progress: match arguments.trace {
-                Some(_) => Progress::new(arguments.quiet).traced(),
-                None => Progress::new(arguments.quiet),
+                Some(_) => progress.traced(),
+                None => progress,
             },
             many,
             written: RefCell::default(),
+            butterfly: OnceCell::new(),
         })
     }
 
@@ -149,13 +157,16 @@ impl<'a> Job<'a> {
         let output = named.map_or_else(|| self.output_path(input), Ok)?;
         let listed = self.arguments.partitions.as_ref();
         let partitions = PartitionList::select_or_all(listed, statement.partitions())?;
+        let plan = self.plan(&statement)?;
         let circuit = circuits.of(&statement, &self.progress)?;
         let inner_product = self.inner_product_key(&statement)?;
-        self.announce(&statement, &partitions, circuit);
+        self.announce(&statement, &partitions, circuit, &plan);
+        self.progress.expect(partitions.len(), plan.partition());
 
         let mut proved: Vec<ProvedPartition> = partitions
             .iter()
             .map(|&partition| self.prove_partition(&statement, partition, circuit, &recorder))
+            .inspect(|_| self.progress.partition_done())
             .collect::<Result<_, _>>()?;
         if injected(Fault::PartitionsExchanged) {
             proved.reverse();
@@ -194,6 +205,7 @@ impl<'a> Job<'a> {
             tuning: tuning(&self.tuning),
             input: input.display().to_string(),
             statement: StatementReport::of(&statement)?,
+            plan,
             parameters: circuit.report.clone(),
             randomness: Randomness { insecure_seed: seed.map(|seed| hex::encode(seed.0)) },
             faults: proved.iter().map(|partition| partition.faults).sum(),
@@ -251,7 +263,22 @@ impl<'a> Job<'a> {
         Ok(Some(output))
     }
 
-    fn announce(&self, statement: &Statement, partitions: &[usize], circuit: &Circuit) {
+    /// What the statement will take; refused where there is less memory.
+    fn plan(&self, statement: &Statement) -> Result<Plan, Failure> {
+        let butterfly = match (self.backend.name, self.butterfly.get()) {
+            ("cpu", None) => {
+                let measured = butterfly_seconds(self.tuning.isa)?;
+                Some(*self.butterfly.get_or_init(|| measured))
+            }
+            (_, measured) => measured.copied(),
+        };
+        let (proof, memory) = (statement.registered_proof(), self.arguments.memory);
+        let plan = Plan::new(&proof, self.backend.name, &self.tuning, memory, butterfly)?;
+        plan.check()?;
+        Ok(plan)
+    }
+
+    fn announce(&self, statement: &Statement, partitions: &[usize], circuit: &Circuit, plan: &Plan) {
         let identity: Vec<String> =
             statement.public_data().iter().take(2).map(|(name, value)| format!("{name} {value}")).collect();
         self.progress.say(&format!(
@@ -263,14 +290,18 @@ impl<'a> Job<'a> {
             self.backend.name,
             self.backend.why
         ));
+        let time = plan
+            .partition()
+            .map_or_else(String::new, |time| format!(", about {:.1} s a partition", time.as_secs_f64()));
+        self.progress.say(&format!("plan: {} of host memory{time}", plan.memory()));
+        let note = |message| self.progress.tell(Event::Note, message);
         if circuit.report.test_seed.is_some() {
-            self.progress.say("note: test parameters are insecure: anybody can forge proofs for them");
+            note("test parameters are insecure: anybody can forge proofs for them");
         } else if circuit.report.blake2b_512.is_none() {
-            self.progress
-                .say("note: the parameter file's digest was never checked; `cuzk params check` does it once");
+            note("the parameter file's digest was never checked; `cuzk params check` does it once");
         }
         if self.arguments.insecure_seed.is_some() {
-            self.progress.say("note: with --insecure-seed the proof is not zero-knowledge");
+            note("with --insecure-seed the proof is not zero-knowledge");
         }
     }
 
@@ -284,7 +315,7 @@ impl<'a> Job<'a> {
     ) -> Result<ProvedPartition, Failure> {
         match self.attempt(statement, partition, circuit, around) {
             Err(failure) if failure.exit_code == EXIT_NOT_VERIFIED => {
-                self.progress.say(&format!("fault: {:#}; computing it again", failure.error));
+                self.progress.tell(Event::Fault, &format!("{:#}; computing it again", failure.error));
                 let proved = self.attempt(statement, partition, circuit, around)?;
                 Ok(ProvedPartition { faults: 1, ..proved })
             }
@@ -349,6 +380,10 @@ fn check_place(output: &Path) -> Result<(), Failure> {
     if output.is_dir() {
         return Err(Failure::environment("output", anyhow!("{} is a folder", output.display())));
     }
+    // Better now than after the work.
+    let written = tempfile::tempfile_in(folder)
+        .with_context(|| format!("nothing can be written to {}", folder.display()));
+    written.map_err(|error| Failure::environment("output", error))?;
     Ok(())
 }
 
@@ -412,7 +447,7 @@ fn choose_device(number: Option<usize>) -> Result<(usize, String), cuzk_groth16:
         match &device.skipped {
             Some(reason) => skipped.push(format!("{} is skipped: {reason}", device.label())),
             None => match cuzk_gpu::check(device.index) {
-                Ok(()) => {
+                Ok(_) => {
                     let found = [format!("device {}, {}", device.index, device.name)];
                     let words: Vec<String> = found.into_iter().chain(skipped).collect();
                     return Ok((device.index, words.join("; ")));

@@ -21,6 +21,7 @@ use crate::progress::{Progress, Recorder};
 use crate::prover::{Prover, prover};
 use crate::report::{BackendReport, Tool};
 use crate::synthesis::WitnessCheck;
+use crate::talk::Talk;
 
 /// Everything of the statement that is not fixed comes from this.
 const STATEMENT_SEED: u64 = 0x5e1f_7e57;
@@ -45,10 +46,10 @@ struct Report {
 
 /// Proves one small statement again and again under one seed, and compares the bytes with those of the processor's portable
 /// arithmetic.
-pub(crate) fn run(arguments: &SelftestArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &SelftestArguments, talk: Talk) -> Result<(), Failure> {
     set_threads(None)?;
     let backend = choose_backend(arguments.backend, arguments.device)?;
-    let progress = Progress::new(arguments.quiet);
+    let progress = Progress::new(talk.or_quiet(arguments.quiet));
     let statement = small_statement()?;
     let parameters = TestParameters::locate(&cache_directory()?, GOLDEN_SEED, statement.parameter_set()?)?;
     test_parameters(&parameters, &statement.registered_proof(), &progress)?;

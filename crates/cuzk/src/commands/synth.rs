@@ -21,6 +21,7 @@ use crate::partitions::PartitionList;
 use crate::progress::{PhaseTimes, Progress, Recorder, milliseconds};
 use crate::report::{StatementReport, Tool, tuning};
 use crate::synthesis::{Synthesized, Synthesizer, WitnessCheck};
+use crate::talk::Talk;
 
 /// What was synthesized, how large it is, and how long it took.
 #[derive(Serialize)]
@@ -84,8 +85,8 @@ impl Spread {
     }
 }
 
-pub(crate) fn run(arguments: &SynthArguments) -> Result<(), Failure> {
-    let synth = Synth::new(arguments)?;
+pub(crate) fn run(arguments: &SynthArguments, talk: Talk) -> Result<(), Failure> {
+    let synth = Synth::new(arguments, talk)?;
     // Before the threads start: those started earlier would not be counted.
     let mut meter = Meter::new(arguments.counters.then(Counters::open));
     set_threads(arguments.threads)?;
@@ -114,10 +115,10 @@ struct Synth<'a> {
 }
 
 impl<'a> Synth<'a> {
-    fn new(arguments: &'a SynthArguments) -> Result<Self, Failure> {
+    fn new(arguments: &'a SynthArguments, talk: Talk) -> Result<Self, Failure> {
         let mut tuning = Tuning::default();
         tuning.set_all(&arguments.tune)?;
-        Ok(Synth { arguments, tuning, progress: Progress::new(arguments.quiet) })
+        Ok(Synth { arguments, tuning, progress: Progress::new(talk.or_quiet(arguments.quiet)) })
     }
 
     fn input(&self, input: &Path, meter: &mut Meter) -> Result<Report, Failure> {

@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::partitions::PartitionList;
 use crate::progress::Progress;
 use crate::report::StatementReport;
+use crate::talk::Talk;
 use crate::{inner_product, output, partial};
 
 #[derive(Serialize)]
@@ -35,7 +36,7 @@ struct Verified {
     verifying_key: String,
 }
 
-pub(crate) fn run(arguments: &VerifyArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &VerifyArguments, talk: Talk) -> Result<(), Failure> {
     let open = |input: &PathBuf| {
         let statement = open_statement(input, &arguments.identity)?;
         statement.check()?;
@@ -49,7 +50,9 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<(), Failure> {
     let statement = &statements[0];
     let unreadable = |error| Failure::refused("proof_unreadable", error);
     let proof = read_proof(&arguments.proof, arguments.format).map_err(unreadable)?;
-    let (key_path, key) = verifying_key(&arguments.parameters, arguments.vk.as_deref(), statement)?;
+    let progress = Progress::new(talk.or_quiet(arguments.json));
+    let (key_path, key) =
+        verifying_key(&arguments.parameters, arguments.vk.as_deref(), statement, &progress)?;
     let (form, proofs) = match form(&statements, &proof, arguments)? {
         Form::Plain(partitions) => {
             statement.verify(&key, &partitions, &proof)?;
@@ -57,8 +60,7 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<(), Failure> {
         }
         Form::Aggregate(aggregation) => {
             let (parameters, size) = (&arguments.parameters, statement.sector_size()?);
-            let (_, inner_product) =
-                inner_product::open(parameters, size, &aggregation, &Progress::new(arguments.json))?;
+            let (_, inner_product) = inner_product::open(parameters, size, &aggregation, &progress)?;
             aggregation.verify(&proof, &inner_product, &key, OsRng)?;
             ("aggregate", aggregation.n_proofs())
         }
@@ -200,11 +202,12 @@ pub(super) fn verifying_key(
     parameters: &ParameterArguments,
     vk: Option<&Path>,
     statement: &Statement,
+    progress: &Progress,
 ) -> Result<(PathBuf, VerifyingKey), Failure> {
     let set = statement.parameter_set()?;
     let path = match vk {
         Some(path) => path.to_owned(),
-        None => key_path(parameters, statement, &set)?,
+        None => key_path(parameters, statement, &set, progress)?,
     };
     let key = VerifyingKey::open(&path)?;
     let inputs = statement.registered_proof().known_circuit()?.inputs;
@@ -237,10 +240,11 @@ fn key_path(
     parameters: &ParameterArguments,
     statement: &Statement,
     set: &ParameterSet,
+    progress: &Progress,
 ) -> Result<PathBuf, Failure> {
     if let Some(seed) = parameters.test_params {
         let parameters = TestParameters::locate(&cache_directory()?, seed.0, set.clone())?;
-        test_parameters(&parameters, &statement.registered_proof(), &Progress::new(false))?;
+        test_parameters(&parameters, &statement.registered_proof(), progress)?;
         return Ok(parameters.key_path());
     }
     let directory = ParameterDirectory::find(parameters.params.as_deref());

@@ -1,0 +1,195 @@
+//! What a proof will take, told before anything is computed: host memory, and time on the processor.
+//!
+//! Partitions are proved one after the other with all threads, so memory is that of one.
+
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use cuzk_cpu::{Arithmetic, CpuTransforms};
+use cuzk_filecoin::{KnownCircuit, RegisteredProof};
+use cuzk_groth16::{Domain, Fr, Isa, Transforms, Tuning};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::memory::{Available, size};
+
+/// What a proof is expected to take.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Plan {
+    /// Host memory at the peak, in bytes.
+    pub(crate) host_bytes: u64,
+    /// What there is of it, and what keeps it from being more; `null` where the system does not tell.
+    pub(crate) available: Option<Available>,
+    /// Partitions that are proved at the same time.
+    pub(crate) in_flight: usize,
+    /// One partition, parameters loaded, in ms; `null` on a device, and with upstream's prover.
+    pub(crate) partition_ms: Option<f64>,
+}
+
+impl Plan {
+    /// Of a proof on `backend` with all threads of the pool; `memory` is `--memory`, and `butterfly` what [`butterfly_seconds`]
+    /// says, where the time is to be known.
+    pub(crate) fn new(
+        proof: &RegisteredProof,
+        backend: &str,
+        tuning: &Tuning,
+        memory: Option<usize>,
+        butterfly: Option<f64>,
+    ) -> Result<Self, Failure> {
+        let circuit = Circuit::of(proof.known_circuit()?);
+        let threads = rayon::current_num_threads();
+        let arithmetic = Arithmetic::of(tuning.isa)?;
+        let machine = Way::of(backend, arithmetic);
+        Ok(Plan {
+            host_bytes: machine.bytes(&circuit, threads),
+            available: Available::here(memory),
+            in_flight: 1,
+            partition_ms: butterfly.map(|butterfly| circuit.milliseconds(arithmetic, butterfly, threads)),
+        })
+    }
+
+    /// Refuses what would be killed for its memory, or would wait for a disk.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        match &self.available {
+            Some(available) if available.bytes < self.host_bytes => {
+                let message = anyhow!(
+                    "about {} of host memory are needed, and there are {} (by {}); free some, raise the limit, or prove \
+                     elsewhere; `--memory SIZE` tries with so much whatever there is",
+                    size(self.host_bytes),
+                    size(available.bytes),
+                    available.by
+                );
+                Err(Failure::environment("memory", message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is needed and what there is, for people.
+    pub(crate) fn memory(&self) -> String {
+        let there = self.available.as_ref();
+        let there =
+            there.map_or_else(String::new, |there| format!(" of {} (by {})", size(there.bytes), there.by));
+        format!("about {}{there}", size(self.host_bytes))
+    }
+
+    /// One partition.
+    pub(crate) fn partition(&self) -> Option<Duration> {
+        self.partition_ms.map(|ms| Duration::from_secs_f64(ms / 1000.0))
+    }
+}
+
+/// The numbers that count.
+struct Circuit {
+    /// Points of the domain.
+    n: u64,
+    aux: u64,
+    /// Scalars that are not bits.
+    scalars: u64,
+    g1_points: u64,
+    g2_points: u64,
+}
+
+impl Circuit {
+    fn of(known: &KnownCircuit) -> Self {
+        let n = known.rows.next_power_of_two() as u64;
+        let (aux, b_points) = (known.aux as u64, known.b_points as u64);
+        let g1_points = n - 1 + aux + known.a_points as u64 + b_points;
+        Circuit { n, aux, scalars: known.scalars as u64, g1_points, g2_points: b_points }
+    }
+
+    /// A partition, from what one butterfly takes on one thread.
+    fn milliseconds(&self, arithmetic: Arithmetic, butterfly: f64, threads: usize) -> f64 {
+        // Butterflies that a uniform term of a sum in G1 takes the time of, and what a variable takes on the one thread that is not
+        // shared, in seconds: by PoReps of 2 KiB on 2, 8 and 16 threads of a 16-core Xeon with IFMA, 2026-11-30
+        // (conformance/runs/2026-11-30-xeon-ifma-16/plan.json).
+        let term = if is_portable(arithmetic) { 124.0 } else { 181.0 };
+        const VARIABLE: f64 = 0.45e-6;
+        /// Of the sums over L, A and B in G1, and B in G2, which costs three in G1.
+        const SUMS_OF_SCALARS: u64 = 6;
+        let butterflies = 3 * self.n * u64::from(self.n.ilog2());
+        let terms = self.n + SUMS_OF_SCALARS * self.scalars;
+        let shared = butterfly * (butterflies as f64 + term * terms as f64);
+        1000.0 * (shared / threads as f64 + VARIABLE * self.aux as f64)
+    }
+}
+
+/// How memory is used.
+enum Way {
+    Portable,
+    Eight,
+    Device,
+    Reference,
+}
+
+const MIB: u64 = 1 << 20;
+const SCALAR: u64 = 32;
+/// The program itself, its tables, what allocators keep. This and all below: peaks of the four kinds at 2 KiB with both arithmetics
+/// on 2, 8 and 16 threads of a 16-core Xeon, and on its H200, 2026-11-30 (conformance/runs/2026-11-30-xeon-ifma-16/plan.json).
+const BASE: u64 = 18 * MIB;
+/// What a thread's batches of additions take, where there is so much to do.
+const THREAD: u64 = 4 * MIB;
+
+impl Way {
+    fn of(backend: &str, arithmetic: Arithmetic) -> Self {
+        match backend {
+            "reference" => Way::Reference,
+            "cuda" => Way::Device,
+            _ if is_portable(arithmetic) => Way::Portable,
+            _ => Way::Eight,
+        }
+    }
+
+    /// At the peak, which is in the transforms or in the sum over H.
+    fn bytes(&self, circuit: &Circuit, threads: usize) -> u64 {
+        let &Circuit { n, aux, scalars, g1_points, g2_points } = circuit;
+        let threads = threads as u64;
+        let points = |g1_bytes| g1_bytes * (g1_points + 2 * g2_points);
+        let own = BASE + threads * THREAD.min(72 * n);
+        // Windows that are sorted at the same time; of many, some are done before others begin.
+        let (windows, more) = (threads.min(8), threads.clamp(8, 17) - 8);
+        match self {
+            // a, b, c and the roots; or the roots, h, its terms, and what sorts each window.
+            Way::Portable => {
+                own + points(96) + SCALAR * aux + n * (4 * SCALAR).max(116 + 9 * windows + 3 * more)
+            }
+            Way::Eight => own + points(128) + SCALAR * aux + n * (165 + (17 * windows + 11 * more) / 2),
+            Way::Reference => BASE + points(96) + SCALAR * aux + n * 4 * SCALAR,
+            Way::Device => {
+                let block = |bytes, points: u64| bytes * points.min(threads * READ_POINTS);
+                // Points as they are read, converted, and put in their places.
+                let reading = block(3 * 96, n).max(block(2 * 192, g2_points));
+                DEVICE_BASE + reading + SCALAR * scalars + aux / 8 + 4 * (g1_points - n)
+            }
+        }
+    }
+}
+
+/// The driver's own.
+const DEVICE_BASE: u64 = 175 * MIB;
+/// Points that a thread reads at a time: the backend's.
+const READ_POINTS: u64 = cuzk_gpu::READ_POINTS as u64;
+
+fn is_portable(arithmetic: Arithmetic) -> bool {
+    arithmetic.name() == Arithmetic::portable().name()
+}
+
+/// What a butterfly takes here on one thread, in seconds, by some transforms of 2¹²: some milliseconds.
+pub(crate) fn butterfly_seconds(isa: Isa) -> Result<f64, Failure> {
+    const LEVELS: u32 = 12;
+    let arithmetic = Arithmetic::of(isa)?;
+    let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let one_thread = one_thread.map_err(|error| Failure::environment("threads", error))?;
+    let domain = Domain::for_rows(1 << LEVELS).expect("far below the largest domain");
+    let best = one_thread.install(|| {
+        let transforms = CpuTransforms::new(arithmetic, domain);
+        let mut values = vec![Fr::from(1); 1 << LEVELS];
+        let once = |_| {
+            let start = Instant::now();
+            transforms.interpolate(&mut values);
+            start.elapsed()
+        };
+        (0..4).map(once).min().expect("four of them")
+    });
+    Ok(best.as_secs_f64() / f64::from(LEVELS << (LEVELS - 1)))
+}
