@@ -90,7 +90,7 @@ fn damage(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut impl RngCore) {
             let number = NUMBERS[below(random, NUMBERS.len())];
             let (little, big) = (number.to_le_bytes(), number.to_be_bytes());
             let n = 1 << (random.next_u32() % 4);
-            let number = if random.next_u32() % 2 == 0 { &little[..n] } else { &big[8 - n..] };
+            let number = if random.next_u32().is_multiple_of(2) { &little[..n] } else { &big[8 - n..] };
             let end = bytes.len().min(at + n);
             bytes[at..end].copy_from_slice(&number[..end - at]);
         }

@@ -425,7 +425,7 @@ fn target(text: &str) -> Result<Target, String> {
     let parts =
         text.rsplit_once('-').ok_or("a kind of proof, a hyphen and a sector size are needed: porep-32GiB");
     let (kind, size) = parts?;
-    Ok(Target { kind: kind.parse()?, size: size.parse().map_err(|error| format!("{error}"))? })
+    Ok(Target { kind: kind.parse()?, size: size.parse()? })
 }
 
 #[derive(Debug, Args)]

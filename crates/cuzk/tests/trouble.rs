@@ -274,7 +274,7 @@ fn parameters_are_read_where_nothing_can_be_written() {
         std::os::unix::fs::symlink(&file, params.join(file.file_name().unwrap())).unwrap();
     }
     let before = files(&params);
-    let read_only = fs::Permissions::from(std::os::unix::fs::PermissionsExt::from_mode(0o555));
+    let read_only: fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o555);
     fs::set_permissions(&params, read_only).unwrap();
     let proof = folder.path().join("proof");
     let output = cuzk()

@@ -213,7 +213,7 @@ fn limits() -> Vec<Finding> {
     let text =
         |limit: Rlimit| limit.current.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string());
     let (files, locked) = (getrlimit(Resource::Nofile), getrlimit(Resource::Memlock));
-    let found = format!("open files {}, locked memory {} bytes", text(files.clone()), text(locked));
+    let found = format!("open files {}, locked memory {} bytes", text(files), text(locked));
     vec![match files.current {
         Some(limit) if limit < FILES => {
             Finding::problem("limits", found, format!("ulimit -n {FILES}, or more"))
