@@ -9,6 +9,7 @@ use cuzk_r1cs::{PackedWitness, Template, TemplateParts};
 use crate::commands::template;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::talk::Event;
 
 /// Whether the witness is compared with C·w.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +25,11 @@ pub(crate) struct Synthesizer {
 }
 
 enum Way {
-    ByTemplate(Arc<Template>),
+    /// The witness is written where `direct`, else walked.
+    ByTemplate {
+        template: Arc<Template>,
+        direct: bool,
+    },
     ByEnforcing(Presize),
 }
 
@@ -43,12 +48,21 @@ impl Synthesizer {
         progress: &Progress,
     ) -> Result<Self, Failure> {
         let way = match tuning.synthesis {
-            Synthesis::Template => {
+            Synthesis::Direct | Synthesis::Template => {
                 let parts = match check {
                     WitnessCheck::Skip => TemplateParts::Prover,
                     WitnessCheck::EveryConstraint => TemplateParts::All,
                 };
-                Way::ByTemplate(Arc::new(template(&statement.registered_proof(), parts, progress)?))
+                let template = Arc::new(template(&statement.registered_proof(), parts, progress)?);
+                let direct = tuning.synthesis == Synthesis::Direct;
+                if direct && !statement.has_writer() {
+                    let kind = statement.kind();
+                    progress.tell(
+                        Event::Note,
+                        &format!("no writer knows the gadgets of a {kind}: they are walked"),
+                    );
+                }
+                Way::ByTemplate { template, direct: direct && statement.has_writer() }
             }
             Synthesis::Enforce => Way::ByEnforcing(tuning.presize),
         };
@@ -58,7 +72,7 @@ impl Synthesizer {
     /// The template, where one was read or derived.
     pub(crate) fn template(&self) -> Option<&Arc<Template>> {
         match &self.way {
-            Way::ByTemplate(template) => Some(template),
+            Way::ByTemplate { template, .. } => Some(template),
             Way::ByEnforcing(_) => None,
         }
     }
@@ -66,7 +80,7 @@ impl Synthesizer {
     /// How many partitions to ask for at a time: one, unless its walk keeps only one thread busy.
     pub(crate) fn partitions_at_once(&self, statement: &Statement) -> usize {
         match (&self.way, statement.kind()) {
-            (Way::ByTemplate(_), Kind::Snap) => rayon::current_num_threads(),
+            (Way::ByTemplate { direct: false, .. }, Kind::Snap) => rayon::current_num_threads(),
             _ => 1,
         }
     }
@@ -79,9 +93,11 @@ impl Synthesizer {
         observer: &dyn Observer,
     ) -> Result<Vec<Synthesized>, Failure> {
         match &self.way {
-            Way::ByTemplate(template) => {
-                let witnesses =
-                    timed(observer, Phase::Witness, || statement.witnesses(partitions, template))?;
+            Way::ByTemplate { template, direct } => {
+                let witnesses = timed(observer, Phase::Witness, || match direct {
+                    true => statement.write_witnesses(partitions, template),
+                    false => statement.witnesses(partitions, template),
+                })?;
                 if self.check == WitnessCheck::EveryConstraint {
                     timed(observer, Phase::Check, || {
                         let mut all = partitions.iter().zip(&witnesses);

@@ -60,6 +60,9 @@ pub(crate) trait Provable: Sync {
     /// Walks a partition for its witness, blocks in parallel where upstream can build them one by one.
     fn witness(&self, partition: usize, template: &Template) -> Result<PackedWitness, Error>;
 
+    /// Writes a partition's witness without a walk; `None` for a kind whose gadgets no writer knows.
+    fn write_witness(&self, partition: usize, template: &Template) -> Option<Result<PackedWitness, Error>>;
+
     /// Proves a partition through unmodified bellperson.
     fn prove_by_reference(
         &self,
@@ -99,10 +102,19 @@ where
     pub(crate) vanilla: Cow<'v, [S::Proof]>,
     /// The circuit of the header and one block of a partition; `None` where upstream builds whole partitions only.
     pub(crate) block: Option<BlockOf<'v, S, C, P>>,
+    /// Writes a partition's witness, given its inputs with ONE first; `None` where only the gadgets know how.
+    pub(crate) writer: Option<WriterOf<'v, S, C, P>>,
     pub(crate) circuit: PhantomData<fn() -> (C, P)>,
 }
 
 type BlockOf<'v, S, C, P> = fn(&Compound<'v, S, C, P>, partition: usize, block: usize) -> Result<C, Error>;
+
+type WriterOf<'v, S, C, P> = fn(
+    &Compound<'v, S, C, P>,
+    partition: usize,
+    template: &Template,
+    inputs: Vec<Fr>,
+) -> Result<PackedWitness, Error>;
 
 /// Upstream's parameters of a scheme with a number of partitions.
 pub(crate) fn public_params<S, C, P>(
@@ -165,6 +177,13 @@ where
             Some(block_of) => walk_blocks(template, |block| block_of(self, partition, block)),
             None => Ok(walk_witness(template, self.of_partition(partition)?)?),
         }
+    }
+
+    fn write_witness(&self, partition: usize, template: &Template) -> Option<Result<PackedWitness, Error>> {
+        let write = self.writer?;
+        let inputs = self.public_inputs(partition);
+        let inputs = inputs.map(|inputs| std::iter::once(Fr::from(1)).chain(inputs).collect());
+        Some(inputs.and_then(|inputs| write(self, partition, template, inputs)))
     }
 
     fn prove_by_reference(

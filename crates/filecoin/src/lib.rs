@@ -24,6 +24,7 @@ mod circuits;
 mod commitment;
 mod compound;
 mod decode;
+mod direct;
 mod error;
 pub mod fixture;
 mod identity;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use cuzk_r1cs::BlockStart;
+use cuzk_r1cs::{BlockStart, Writer, write_blocks};
 use filecoin_hashers::{HashFunction, Hasher};
 use filecoin_proofs::constants::{
     DefaultPieceHasher, SectorShape2KiB, SectorShape8MiB, SectorShape32GiB, SectorShape64GiB,
@@ -22,6 +22,7 @@ use storage_proofs_porep::stacked::{
 };
 
 use crate::compound::{self, AnyCircuit, Blank, Blocks, Compound, Provable};
+use crate::direct::porep::{PorepWriter, roots};
 use crate::identity::domain;
 use crate::{Error, ParameterSet, SectorSize, vanilla_checks};
 
@@ -277,6 +278,23 @@ impl Porep {
                     &vanilla,
                     partition,
                 )
+            }),
+            writer: Some(|all, partition, template, inputs| {
+                let params = &all.params.vanilla_params;
+                let challenges =
+                    all.inputs.challenges(&params.challenges, params.graph.size(), Some(partition));
+                let vanilla = &all.vanilla[partition];
+                let writer = PorepWriter::new(&all.inputs.replica_id, params.num_layers);
+                let header = |out: &mut Writer<'_>| {
+                    // A statement without openings has no header, and is refused for what is missing.
+                    if let (Some(first), Some(tau)) = (vanilla.first(), &all.inputs.tau) {
+                        writer.header(&roots(&tau.comm_d, &tau.comm_r, first), out);
+                    }
+                    Ok(())
+                };
+                write_blocks(template, inputs, header, |block, out| {
+                    writer.block(&vanilla[block], challenges[block] as u64, out)
+                })
             }),
             circuit: PhantomData,
         }))

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use cuzk_fault::{Fault, injected};
-use cuzk_r1cs::BlockStart;
+use cuzk_r1cs::{BlockStart, Writer, write_blocks};
 use filecoin_hashers::poseidon::PoseidonHasher;
 use filecoin_hashers::{HashFunction, Hasher};
 use filecoin_proofs::constants::{SectorShape2KiB, SectorShape32GiB, SectorShape64GiB};
@@ -26,6 +26,7 @@ use storage_proofs_post::fallback::{
 
 use crate::compound::{self, AnyCircuit, Blank, Blocks, Compound, Provable};
 use crate::decode::BincodeError;
+use crate::direct::post::PostWriter;
 use crate::identity::{domain, prover_id};
 use crate::shape::size_of_path;
 use crate::{Error, ParameterSet, SectorSize, vanilla_checks};
@@ -273,6 +274,18 @@ impl Post {
             },
             vanilla: Cow::Owned(vanilla),
             block: Some(one_sector),
+            writer: Some(|all, partition, template, inputs| {
+                let writer = PostWriter::new();
+                let public = public_sectors(all, partition);
+                let opened = &all.vanilla[partition].sectors;
+                let nothing = |_: &mut Writer<'_>| Ok(());
+                write_blocks(template, inputs, nothing, |block, out| {
+                    if let Some(sector) = public.get(block).or(public.last()) {
+                        writer.block::<Tree>(&sector.comm_r, &opened[block], out);
+                    }
+                    Ok(())
+                })
+            }),
             circuit: PhantomData,
         }))
     }
@@ -285,12 +298,21 @@ fn one_sector<Tree: 'static + MerkleTreeTrait>(
     sector: usize,
 ) -> Result<Circuit<Tree>, Error> {
     let params = &all.params.vanilla_params;
-    let of_partition = all.inputs.sectors.chunks(params.sector_count).nth(partition).unwrap_or_default();
+    let of_partition = public_sectors(all, partition);
     let public = of_partition.get(sector).or(of_partition.last()).into_iter().cloned().collect();
     let inputs = fallback::PublicInputs { sectors: public, k: None, ..all.inputs };
     let vanilla = fallback::Proof { sectors: vec![all.vanilla[partition].sectors[sector].clone()] };
     let params = fallback::PublicParams { sector_count: 1, ..params.clone() };
     Compound::<_, _, Joined<Tree>>::build(&params, &inputs, &vanilla, 0)
+}
+
+/// What is known of a partition's sectors, of which the last is repeated where there are too few.
+fn public_sectors<'a, Tree: 'static + MerkleTreeTrait>(
+    all: &'a Compound<'_, Scheme<Tree>, Circuit<Tree>, Joined<Tree>>,
+    partition: usize,
+) -> &'a [PublicSector<TreeDomain<Tree>>] {
+    let per_partition = all.params.vanilla_params.sector_count;
+    all.inputs.sectors.chunks(per_partition).nth(partition).unwrap_or_default()
 }
 
 fn setup_params(config: &PoStConfig) -> Result<fallback::SetupParams, Error> {

@@ -96,9 +96,9 @@ fn require(holds: bool, otherwise: Refusal) -> Result<(), Refusal> {
 
 /// `stacked::Column`.
 #[derive(Deserialize)]
-struct Column {
+pub(crate) struct Column {
     index: u32,
-    rows: Vec<[u8; 32]>,
+    pub(crate) rows: Vec<[u8; 32]>,
 }
 
 /// `stacked::LabelingProof` and `stacked::EncodingProof`.
@@ -110,7 +110,7 @@ struct Label {
 }
 
 /// Reads a type whose fields begin like those of `value`.
-fn mirror<T: DeserializeOwned>(value: &impl Serialize) -> Result<T, Refusal> {
+pub(crate) fn mirror<T: DeserializeOwned>(value: &impl Serialize) -> Result<T, Refusal> {
     let bytes = bincode::serialize(value).map_err(|_| "it does not serialize")?;
     bincode::deserialize_from(&bytes[..]).map_err(|_| "it does not serialize")
 }

@@ -34,6 +34,7 @@ mod shape;
 mod template;
 mod walk;
 mod witness;
+mod writer;
 
 pub use bellpepper_core::{Circuit, SynthesisError};
 pub use bitmap::Bitmap;
@@ -54,6 +55,7 @@ pub use shape::{Place, ShapeTerm};
 pub use template::{BitFactors, Run, Section, Side, Template};
 pub use walk::{Row, Sink, Walkable, row_path, walk};
 pub use witness::{walk_blocks, walk_witness};
+pub use writer::{Writer, write_blocks};
 
 /// Whether a value is 0, by comparing four words: walks ask it of every term, and `Field::is_zero` takes care to be
 /// constant-time.

@@ -1,0 +1,107 @@
+//! Written witnesses against walked ones, value for value.
+
+use std::path::Path;
+
+use cuzk_filecoin::fixture::{PorepFixture, PostFixture, SnapFixture};
+use cuzk_filecoin::synthetic::C1Shape;
+use cuzk_filecoin::{
+    Input, Kind, MAX_INPUT_BYTES, Overrides, PorepApi, SectorSize, Statement, seal_of_size, update_of_size,
+    window_post, winning_post,
+};
+
+fn open(file: &Path) -> Statement {
+    let input = Input::open(file, None, MAX_INPUT_BYTES).unwrap();
+    Statement::new(input, &Overrides::default()).unwrap()
+}
+
+/// A synthetic statement.
+fn synthetic(kind: Kind, size: SectorSize, sectors: usize, seed: u64) -> Statement {
+    let folder = tempfile::tempdir().unwrap();
+    let post = |registered_proof| {
+        PostFixture { registered_proof, miner: 1000, sector: 7, sectors, seed }.write_synthetic(folder.path())
+    };
+    let written = match kind {
+        Kind::Porep => {
+            let registered_proof = seal_of_size(size, PorepApi::V1_1);
+            PorepFixture { registered_proof, miner: 1000, sector: 7, shape: C1Shape::Outer, seed }
+                .write_synthetic(folder.path())
+        }
+        Kind::WinningPost => post(winning_post(size)),
+        Kind::WindowPost => post(window_post(size)),
+        Kind::Snap => SnapFixture { registered_proof: update_of_size(size), market: false, seed }
+            .write_synthetic(folder.path()),
+    };
+    written.unwrap();
+    open(&folder.path().join("statement.json"))
+}
+
+/// Every value of these partitions, and every constraint of the first.
+fn assert_written_as_walked(statement: &Statement, partitions: &[usize]) {
+    let template = statement.registered_proof().derive_template().unwrap();
+    let written = statement.write_witnesses(partitions, &template).unwrap();
+    for (partition, written) in partitions.iter().zip(&written) {
+        let walked = statement.witness(*partition, &template).unwrap();
+        let name = format!("{}, partition {partition}", statement.registered_proof());
+        assert!(written.inputs == walked.inputs, "{name}: other inputs");
+        let aux = |bits: &cuzk_r1cs::Bitmap| bits.words().to_vec();
+        let differs =
+            aux(&written.bits).iter().zip(aux(&walked.bits)).position(|(written, walked)| *written != walked);
+        assert_eq!(differs, None, "{name}: a bit of this word is another");
+        let differs =
+            written.scalars.iter().zip(&walked.scalars).position(|(written, walked)| written != walked);
+        assert_eq!(differs, None, "{name}: this scalar is another");
+        assert!(*written == walked, "{name}: other counts");
+    }
+    statement.check_witness(partitions[0], &template, &written[0]).unwrap();
+}
+
+#[test]
+fn golden_statements() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden");
+    for (suite, partitions) in [
+        ("porep-2kib-v1_1", &[0][..]),
+        ("porep-2kib-synthetic", &[0]),
+        ("porep-2kib-ni", &[0, 12]),
+        ("winning-post-2kib-v1", &[0]),
+        // The second partition has one sector twice.
+        ("window-post-2kib-v1_2", &[0, 1]),
+    ] {
+        assert_written_as_walked(&open(&golden.join(suite).join("valid/statement.json")), partitions);
+    }
+}
+
+#[test]
+fn random_sectors() {
+    for seed in 1..6 {
+        assert_written_as_walked(&synthetic(Kind::Porep, SectorSize::KiB2, 0, seed), &[0]);
+        assert_written_as_walked(&synthetic(Kind::WindowPost, SectorSize::KiB2, 3, seed), &[0, 1]);
+    }
+}
+
+#[test]
+fn poreps_of_8_and_512_mib() {
+    for size in [SectorSize::MiB8, SectorSize::MiB512] {
+        assert_written_as_walked(&synthetic(Kind::Porep, size, 0, 1), &[0]);
+    }
+}
+
+#[test]
+fn a_porep_of_32_gib() {
+    assert_written_as_walked(&synthetic(Kind::Porep, SectorSize::GiB32, 0, 1), &[9]);
+}
+
+#[test]
+fn posts_of_every_size() {
+    for size in [SectorSize::MiB8, SectorSize::MiB512] {
+        assert_written_as_walked(&synthetic(Kind::WindowPost, size, 1, 1), &[0]);
+    }
+    for size in [SectorSize::MiB8, SectorSize::GiB32, SectorSize::GiB64] {
+        assert_written_as_walked(&synthetic(Kind::WinningPost, size, 1, 1), &[0]);
+    }
+}
+
+#[test]
+fn a_replica_update_has_no_writer() {
+    assert!(!synthetic(Kind::Snap, SectorSize::KiB2, 0, 1).has_writer());
+    assert!(synthetic(Kind::WinningPost, SectorSize::KiB2, 1, 1).has_writer());
+}
