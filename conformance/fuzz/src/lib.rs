@@ -24,15 +24,18 @@ const DEFAULT_CASES: u64 = 5_000;
 /// Beyond it a damage does not let a case grow.
 const MAX_GROWTH: usize = 1 << 16;
 
-/// Hands damaged members of `corpus` to `decode`, and panics at the first case that panics, takes more than a second, or allocates more
+/// Hands damaged members of a corpus to `decode`, and panics at the first case that panics, takes more than a second, or allocates more
 /// than four times what it is given (or `decompressed`, where that may be more) and 64 MiB. `decode` may refuse or accept.
-pub fn fuzz(name: &str, corpus: &[Vec<u8>], decompressed: usize, decode: impl Fn(&[u8])) {
-    // Peaks of targets that run at the same time would be one another's.
+pub fn fuzz(name: &str, corpus: impl FnOnce() -> Vec<Vec<u8>>, decompressed: usize, decode: impl Fn(&[u8])) {
+    // Peaks of targets that run at the same time would be one another's, those of making their corpora, too.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    assert!(!corpus.is_empty(), "{name}: an empty corpus");
     let cases = std::env::var("CUZK_FUZZ_CASES").ok().and_then(|cases| cases.parse().ok());
-    let cases = cases.unwrap_or(DEFAULT_CASES);
+    run(name, &corpus(), cases.unwrap_or(DEFAULT_CASES), decompressed, decode);
+}
+
+fn run(name: &str, corpus: &[Vec<u8>], cases: u64, decompressed: usize, decode: impl Fn(&[u8])) {
+    assert!(!corpus.is_empty(), "{name}: an empty corpus");
     let (mut most_memory, mut most_time) = (0, Duration::ZERO);
     for case in 0..cases {
         let bytes = damaged(corpus, case);
@@ -120,8 +123,8 @@ mod tests {
 
     /// What `fuzz` says of a decoder.
     fn verdict(decode: impl Fn(&[u8])) -> Result<(), String> {
-        let fuzzed =
-            catch_unwind(AssertUnwindSafe(|| fuzz("a test", &[b"{\"a\": [1, 2, 3]}".to_vec()], 0, decode)));
+        let corpus = [b"{\"a\": [1, 2, 3]}".to_vec()];
+        let fuzzed = catch_unwind(AssertUnwindSafe(|| run("a test", &corpus, DEFAULT_CASES, 0, decode)));
         fuzzed.map_err(|panic| panic.downcast_ref::<String>().cloned().unwrap_or_default())
     }
 

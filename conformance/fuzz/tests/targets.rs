@@ -14,7 +14,7 @@ use cuzk_filecoin::{
 };
 use cuzk_filecoin::{parse_commitment, seal_of_size};
 use cuzk_fuzz::fuzz;
-use cuzk_groth16::{Parameters, Proof, Query, VerifyingKey};
+use cuzk_groth16::{Error, Parameters, Proof, Query, VerifyingKey};
 use cuzk_r1cs::{Template, TemplateParts};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -62,22 +62,25 @@ fn decode(bytes: &[u8], kind: Option<Kind>) {
 
 #[test]
 fn c1_outputs() {
-    let mut corpus = named("c1.json");
-    corpus.extend([C1Shape::Inner, C1Shape::Market].map(c1));
-    fuzz("C1 outputs", &corpus, 0, |bytes| decode(bytes, None));
+    let corpus = || [named("c1.json"), [C1Shape::Inner, C1Shape::Market].map(c1).to_vec()].concat();
+    fuzz("C1 outputs", corpus, 0, |bytes| decode(bytes, None));
 }
 
 #[test]
 fn bincode() {
-    fuzz("bincode", &[c1(C1Shape::Bincode)], 0, |bytes| decode(bytes, None));
+    fuzz("bincode", || vec![c1(C1Shape::Bincode)], 0, |bytes| decode(bytes, None));
 }
 
 #[test]
 fn vanilla_proofs() {
-    let corpus = named("vanilla.json");
     let kinds = [Some(Kind::WinningPost), Some(Kind::WindowPost), Some(Kind::Snap), None];
     let next = RefCell::new(kinds.iter().cycle());
-    fuzz("vanilla proofs", &corpus, 0, |bytes| decode(bytes, *next.borrow_mut().next().expect("a cycle")));
+    fuzz(
+        "vanilla proofs",
+        || named("vanilla.json"),
+        0,
+        |bytes| decode(bytes, *next.borrow_mut().next().expect("a cycle")),
+    );
 }
 
 #[test]
@@ -88,15 +91,17 @@ fn statements_and_compressed_files() {
         let mut encoder = GzEncoder::new(vec![], Compression::fast());
         encoder.write_all(bytes).and_then(|()| encoder.finish()).unwrap()
     };
-    let mut corpus = named("statement.json");
-    corpus.extend(named("vanilla.json").iter().map(compressed));
     // A frame of zstd without compression: magic, a window of 1 KiB, one raw block.
     let raw = |bytes: &Vec<u8>| {
         let block = (bytes.len() as u32) << 3 | 1;
         [&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58], &block.to_le_bytes()[..3], bytes].concat()
     };
-    corpus.extend(named("statement.json").iter().map(raw));
-    fuzz("statements and compressed files", &corpus, MAX_DECOMPRESSED, |bytes| {
+    let corpus = || {
+        let (statements, vanilla) = (named("statement.json"), named("vanilla.json"));
+        let compressed = vanilla.iter().map(compressed).chain(statements.iter().map(raw)).collect();
+        [statements.clone(), compressed].concat()
+    };
+    fuzz("statements and compressed files", corpus, MAX_DECOMPRESSED, |bytes| {
         fs::write(&path, bytes).unwrap();
         let _ = Input::open(&path, None, MAX_DECOMPRESSED as u64);
     });
@@ -125,34 +130,75 @@ fn parameters() -> Vec<u8> {
 fn parameter_files() {
     let whole = Parameters::from_source("whole".into(), Box::new(parameters())).unwrap();
     whole.check_points(&|_| ()).unwrap();
-    fuzz("parameter files", &[parameters()], 0, |bytes| {
-        let Ok(parameters) = Parameters::from_source("a case".into(), Box::new(bytes.to_vec())) else {
-            return;
-        };
-        let _ = parameters.check_points(&|_| ());
-        let _ = parameters.read_g1(Query::H, 0..parameters.n_points(Query::H));
-        let _ = parameters.read_g2(0..parameters.n_points(Query::BG2));
-    });
+    fuzz(
+        "parameter files",
+        || vec![parameters()],
+        0,
+        |bytes| {
+            let Ok(parameters) = Parameters::from_source("a case".into(), Box::new(bytes.to_vec())) else {
+                return;
+            };
+            let _ = parameters.check_points(&|_| ());
+            let _ = parameters.read_g1(Query::H, 0..parameters.n_points(Query::H));
+            let _ = parameters.read_g2(0..parameters.n_points(Query::BG2));
+        },
+    );
+}
+
+#[test]
+fn a_parameter_file_that_changes_while_it_is_read_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("case.params");
+    let open = || {
+        fs::write(&path, parameters()).unwrap();
+        Parameters::open(&path).unwrap()
+    };
+    let changed =
+        |parameters: &Parameters| matches!(parameters.check_unchanged(), Err(Error::Changed { .. }));
+    let file = || fs::File::options().write(true).open(&path).unwrap();
+    let opened = open();
+    assert!(!changed(&opened) && opened.check_points(&|_| ()).is_ok());
+    // Written to, at a time that a clock can tell from the one before.
+    file().set_modified(std::time::UNIX_EPOCH).unwrap();
+    assert!(changed(&opened) && opened.check_points(&|_| ()).is_err());
+    // Cut: nothing is read that is not there.
+    let opened = open();
+    file().set_len(2_000).unwrap();
+    assert!(matches!(opened.read_g2(0..4), Err(Error::Io { .. })) && changed(&opened));
+    // Replaced: what was opened is still there, whole.
+    let opened = open();
+    let other = folder.path().join("other");
+    fs::write(&other, b"other").unwrap();
+    fs::rename(other, &path).unwrap();
+    assert!(!changed(&opened) && opened.check_points(&|_| ()).is_ok());
 }
 
 #[test]
 fn verifying_keys() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("case.vk");
-    fuzz("verifying keys", &[parameters()[..868 + 3 * 96].to_vec()], 0, |bytes| {
-        fs::write(&path, bytes).unwrap();
-        let _ = VerifyingKey::open(&path);
-    });
+    fuzz(
+        "verifying keys",
+        || vec![parameters()[..868 + 3 * 96].to_vec()],
+        0,
+        |bytes| {
+            fs::write(&path, bytes).unwrap();
+            let _ = VerifyingKey::open(&path);
+        },
+    );
 }
 
 #[test]
 fn templates() {
     let proof = RegisteredProof::latest(Kind::WindowPost, SectorSize::ALL[0]);
     let digest = proof.known_circuit().unwrap().digest();
-    let mut bytes = vec![];
-    proof.derive_template().unwrap().write(&digest, &mut bytes).unwrap();
-    assert!(Template::read(&digest, TemplateParts::All, &mut &bytes[..]).is_ok());
-    fuzz("templates", &[bytes], 0, |bytes| {
+    let corpus = || {
+        let mut bytes = vec![];
+        proof.derive_template().unwrap().write(&digest, &mut bytes).unwrap();
+        assert!(Template::read(&digest, TemplateParts::All, &mut &bytes[..]).is_ok());
+        vec![bytes]
+    };
+    fuzz("templates", corpus, 0, |bytes| {
         for parts in [TemplateParts::Prover, TemplateParts::All] {
             let _ = Template::read(&digest, parts, &mut &bytes[..]);
         }
@@ -161,10 +207,12 @@ fn templates() {
 
 #[test]
 fn proofs_and_commitments() {
-    let mut corpus = named("proof.bin");
-    corpus.push(b"baga6ea4seaqjbi6zmoshk27kcwxklperaiuaq24jvy3b76bb7q6xta6km2ltely".to_vec());
-    corpus.push("5a".repeat(32).into_bytes());
-    fuzz("proofs and commitments", &corpus, 0, |bytes| {
+    let corpus = || {
+        let commitments =
+            ["baga6ea4seaqjbi6zmoshk27kcwxklperaiuaq24jvy3b76bb7q6xta6km2ltely", &"5a".repeat(32)];
+        [named("proof.bin"), commitments.map(|text| text.as_bytes().to_vec()).to_vec()].concat()
+    };
+    fuzz("proofs and commitments", corpus, 0, |bytes| {
         for chunk in bytes.chunks(Proof::BYTES) {
             let _ = chunk.try_into().map(Proof::from_bytes);
         }
@@ -187,12 +235,17 @@ fn notes_and_remembered_digests() -> io::Result<()> {
     let remembered = cache.path().join("parameter-digests.json");
     let note = r#"{"cuzk_test_parameters": 1, "insecure": "", "seed": "63757a6b20676f6c64656e207465737420706172616d6574657273206e6f2e31",
         "circuit": "", "parameters": "a.params", "bytes": 3, "blake2b_512": ""}"#;
-    let corpus = [fs::read(&remembered)?, note.as_bytes().to_vec()];
-    fuzz("notes and remembered digests", &corpus, 0, |bytes| {
-        fs::write(&remembered, bytes).unwrap();
-        let _ = DigestMemory::load(cache.path()).recall(&parameters.path());
-        fs::write(parameters.path().with_extension("json"), bytes).unwrap();
-        let _ = parameters.existing();
-    });
+    let corpus = vec![fs::read(&remembered)?, note.as_bytes().to_vec()];
+    fuzz(
+        "notes and remembered digests",
+        || corpus,
+        0,
+        |bytes| {
+            fs::write(&remembered, bytes).unwrap();
+            let _ = DigestMemory::load(cache.path()).recall(&parameters.path());
+            fs::write(parameters.path().with_extension("json"), bytes).unwrap();
+            let _ = parameters.existing();
+        },
+    );
     Ok(())
 }

@@ -15,7 +15,7 @@ use cuzk_filecoin::{
 /// Proves what a Filecoin sealing pipeline leaves on disk: one command from a C1 output to a Groth16 proof that
 /// verifies.
 #[derive(Debug, Parser)]
-#[command(name = "cuzk", version, disable_version_flag = true, args_conflicts_with_subcommands = true, arg_required_else_help = true, max_term_width = 110, after_help = EXIT_CODES)]
+#[command(name = "cuzk", version, disable_version_flag = true, arg_required_else_help = true, max_term_width = 110, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) version: VersionArguments,

@@ -292,6 +292,8 @@ pub(crate) const KINDS: &[Kind] = &[
 /// A problem that users of other provers have had, and why it does not occur here.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Problem {
+    /// In our list of what users ran into, whose others have tests by their numbers (`tests/user_problems.rs`).
+    pub(crate) numbers: &'static [u32],
     pub(crate) problem: &'static str,
     pub(crate) why_not: &'static str,
 }
@@ -299,22 +301,27 @@ pub(crate) struct Problem {
 /// Those that a test cannot show.
 pub(crate) const ELSEWHERE: &[Problem] = &[
     Problem {
+        numbers: &[1, 2],
         problem: "A GPU now and then gives a point that is not on the curve, and the proof is found bad when it is committed on chain.",
         why_not: "Every partition's proof is verified before anything is written; a wrong one is named, computed once more, and counted in the report (`faults`). `cuzk-conformance faults` shows with a build that is wrong on purpose that it is noticed.",
     },
     Problem {
+        numbers: &[5],
         problem: "Window PoSts fail now and then with a faulty card or driver.",
         why_not: "The same check and retry; `cuzk selftest` compares many proofs bit by bit.",
     },
     Problem {
+        numbers: &[11],
         problem: "Proving ends on cards with 8 or 10 GB of memory.",
         why_not: "What a session takes is planned before anything is allocated; parameters come in chunks where they do not fit; else `error[device_memory]` says what is needed and what there is.",
     },
     Problem {
+        numbers: &[15],
         problem: "Jobs wait for a lock file of the GPU, or two take the card at once and run out of memory.",
         why_not: "There is no lock file. A session takes what is free when it begins, `--device-memory` limits it, and one that does not fit ends with `error[device_memory]`.",
     },
     Problem {
+        numbers: &[25],
         problem: "Several jobs in a daemon mix their data.",
         why_not: "There is no daemon: a process proves one input after the other, and holds nothing of the one before but parameters.",
     },
@@ -340,7 +347,7 @@ pub(crate) fn page() -> String {
         }
     }
     line("\n## What users of other provers have met, and not here\n");
-    for Problem { problem, why_not } in ELSEWHERE {
+    for Problem { problem, why_not, .. } in ELSEWHERE {
         line(&format!("- {problem} *{why_not}*"));
     }
     page
@@ -393,6 +400,18 @@ mod tests {
         used.extend(named(theirs.split_once("pub fn kind").unwrap().1, &["=>"]));
         used.insert("instructions"); // of `main`, before anything else can run
         assert_eq!(used, listed);
+    }
+
+    #[test]
+    fn every_problem_has_a_test_or_a_line() {
+        let tests =
+            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/user_problems.rs"))
+                .unwrap();
+        let tested = tests.split("fn user_problem_").skip(1).map(|rest| rest[..2].parse::<u32>().unwrap());
+        let listed = ELSEWHERE.iter().flat_map(|problem| problem.numbers.iter().copied());
+        let mut numbers: Vec<u32> = tested.chain(listed).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=27).collect::<Vec<_>>());
     }
 
     #[test]

@@ -13,6 +13,8 @@ use crate::arguments::ProveArguments;
 use crate::commands::test_parameters;
 use crate::environment::{ParameterDirectory, cache_directory};
 use crate::failure::Failure;
+use crate::machine::rss_bytes;
+use crate::memory::Held;
 use crate::progress::Progress;
 use crate::prover::{Prover, prover};
 use crate::report::{BackendReport, ParametersReport};
@@ -57,6 +59,15 @@ impl<'a> Circuits<'a> {
             self.by_name.insert(name.clone(), Circuit { report, prover, file });
         }
         Ok(self.by_name.get_mut(&name).expect("inserted above"))
+    }
+
+    /// What this process holds already, which is mostly parameters.
+    pub(crate) fn held_for(&self, statement: &Statement) -> Result<Held, Failure> {
+        let bytes = if self.by_name.is_empty() { 0 } else { rss_bytes().unwrap_or_default() };
+        Ok(match self.by_name.contains_key(&statement.parameter_set()?.circuit) {
+            true => Held { by_the_same: bytes, by_others: 0 },
+            false => Held { by_the_same: 0, by_others: bytes },
+        })
     }
 
     fn find_parameters(

@@ -61,7 +61,7 @@ fn start() -> ExitCode {
         }
         Err(error) => Err(Failure::usage(&error)),
     };
-    let format = parsed.as_ref().map_or(LogFormat::Text, |arguments| arguments.log_format);
+    let format = parsed.as_ref().map_or_else(|_| format_asked_for(), |arguments| arguments.log_format);
     let talk = Talk::new(false, format);
     match parsed.and_then(|arguments| run(arguments, talk)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -72,6 +72,14 @@ fn start() -> ExitCode {
             ExitCode::from(failure.exit_code)
         }
     }
+}
+
+/// What a command line that makes no sense says of the log's format.
+fn format_asked_for() -> LogFormat {
+    let words: Vec<_> = std::env::args_os().collect();
+    let json = words.iter().any(|word| word == "--log-format=json")
+        || words.windows(2).any(|pair| pair[0] == "--log-format" && pair[1] == "json");
+    if json { LogFormat::Json } else { LogFormat::Text }
 }
 
 fn run(arguments: Arguments, talk: Talk) -> Result<(), Failure> {

@@ -19,14 +19,23 @@ impl Available {
     }
 
     /// What `--memory` says, else the least that anything here allows; `None` where the system does not tell.
-    pub(crate) fn here(asked: Option<usize>) -> Option<Self> {
+    pub(crate) fn here(asked: Option<usize>, held: Held) -> Option<Self> {
         match asked {
-            Some(bytes) => Some(Available::new(bytes as u64, "--memory")),
+            Some(bytes) => Some(Available::new((bytes as u64).saturating_sub(held.by_others), "--memory")),
             None => {
-                sources(Path::new("/")).into_iter().chain(address_space()).min_by_key(|limit| limit.bytes)
+                let limits = sources(Path::new("/")).into_iter().chain(address_space());
+                let least = limits.min_by_key(|limit| limit.bytes)?;
+                Some(Available { bytes: least.bytes + held.by_the_same, ..least })
             }
         }
     }
+}
+
+/// Memory that this process has taken before: for the circuit that is planned, whose parameters stay, and for others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Held {
+    pub(crate) by_the_same: u64,
+    pub(crate) by_others: u64,
 }
 
 /// Memory that is free or can be freed, and the limits of the control groups that this process is in. `root` is `/`, but in tests.
@@ -99,12 +108,13 @@ impl Group {
 
 /// What `ulimit -v` leaves, less what threads reserve and never touch.
 fn address_space() -> Option<Available> {
-    /// glibc's arena and stack of a thread, as it reserves them.
-    const THREAD_BYTES: u64 = (64 + 2) << 20;
+    /// What glibc reserves for an arena; it makes one for a thread, and at most eight for a processor.
+    const ARENA_BYTES: u64 = 64 << 20;
     let limit = getrlimit(Resource::As).current?;
     let used = kib_of(&fs::read_to_string("/proc/self/status").ok()?, "VmSize:")?;
-    let threads = THREAD_BYTES * rayon::current_num_threads() as u64;
-    Some(Available::new(limit.saturating_sub(used + threads), "ulimit -v"))
+    let processors = std::thread::available_parallelism().map_or(1, |processors| processors.get());
+    let arenas = ARENA_BYTES * rayon::current_num_threads().min(8 * processors) as u64;
+    Some(Available::new(limit.saturating_sub(used + arenas), "ulimit -v"))
 }
 
 /// What a line like `VmRSS:   1234 kB` says, in bytes.
@@ -181,6 +191,12 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_counts_alone() {
-        assert_eq!(Available::here(Some(7)), Some(Available::new(7, "--memory")));
+        let here = |asked, held| Available::here(Some(asked), held);
+        assert_eq!(here(7, Held::default()), Some(Available::new(7, "--memory")));
+        assert_eq!(here(7, Held { by_the_same: 5, by_others: 0 }), Some(Available::new(7, "--memory")));
+        assert_eq!(here(7, Held { by_the_same: 0, by_others: 5 }), Some(Available::new(2, "--memory")));
+        let free = Available::here(None, Held::default()).unwrap();
+        let again = Available::here(None, Held { by_the_same: 1 << 40, by_others: 0 }).unwrap();
+        assert!(again.bytes > free.bytes + (1 << 39), "{free:?} {again:?}");
     }
 }

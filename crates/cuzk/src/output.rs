@@ -1,5 +1,6 @@
 //! Writing results: files atomically, or stdout.
 
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
@@ -48,10 +49,21 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if path == Path::new("-") {
         return print_bytes(bytes);
     }
+    if is_special(path) {
+        let written = File::options().write(true).open(path).and_then(|mut file| file.write_all(bytes));
+        let written = written.with_context(|| path.display().to_string());
+        return written.map_err(|error| Failure::environment("output", error));
+    }
     write_atomically(path, |out| {
         out.write_all(bytes).map_err(|source| StoreError::Io { path: path.to_owned(), source })
     })
     .map_err(|error| Failure::environment("output", error))
+}
+
+/// Whether it is a device or a pipe, which is written to as it is: nothing can take its place.
+pub(crate) fn is_special(path: &Path) -> bool {
+    let is_file = || path.metadata().is_ok_and(|metadata| metadata.is_file() || metadata.is_dir());
+    path.exists() && (path.starts_with("/dev") || path.starts_with("/proc") || !is_file())
 }
 
 /// Prints a value as JSON on stdout.

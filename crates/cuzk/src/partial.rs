@@ -190,7 +190,12 @@ mod tests {
             };
             serde_json::to_vec(&partial).unwrap()
         };
-        cuzk_fuzz::fuzz("partial files", &[file(0..1), file(2..10)], 0, |bytes| drop(Partial::decode(bytes)));
+        cuzk_fuzz::fuzz(
+            "partial files",
+            || vec![file(0..1), file(2..10)],
+            0,
+            |bytes| drop(Partial::decode(bytes)),
+        );
     }
 
     #[test]

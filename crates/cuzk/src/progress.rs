@@ -165,10 +165,9 @@ impl Shared {
     fn move_bar(&self) {
         let now = self.now();
         if now.all > 0 {
-            let (elapsed, left) = (now.start.elapsed(), now.left());
-            let share = elapsed.as_secs_f64() / (elapsed + left.unwrap_or(elapsed)).as_secs_f64();
-            self.bar.set_position((BAR_LENGTH as f64 * share) as u64);
-            self.bar.set_message(format!("{}{}", now.doing, time_left(left)));
+            let elapsed = now.start.elapsed();
+            self.bar.set_position((BAR_LENGTH as f64 * now.share(elapsed)) as u64);
+            self.bar.set_message(format!("{}{}", now.doing, time_left(now.left(elapsed))));
         }
         drop(now);
         self.bar.tick();
@@ -177,8 +176,9 @@ impl Shared {
     fn give_sign_of_life(&self) {
         let now = self.now();
         let (elapsed, since) = (now.start.elapsed(), now.since.elapsed());
-        let (rss, faults, left) = (rss_bytes(), major_faults(), now.left());
-        let mut line = format!("{} s: {} for {} s", elapsed.as_secs(), now.doing, since.as_secs());
+        let (rss, faults, left) = (rss_bytes(), major_faults(), now.left(elapsed));
+        let doing = if now.doing.is_empty() { "preparing" } else { &now.doing };
+        let mut line = format!("{} s: {doing} for {} s", elapsed.as_secs(), since.as_secs());
         if now.all > 1 {
             line += &format!(", {} of {} partitions done", now.done, now.all);
         }
@@ -201,14 +201,22 @@ impl Shared {
 }
 
 impl Now {
-    /// How long the partitions that are left will take: as the ones before, or as expected.
-    fn left(&self) -> Option<Duration> {
-        let elapsed = self.start.elapsed();
+    /// How long the partitions that are left will take, as the ones before or as expected; `None` where that is over, or nothing is
+    /// known.
+    fn left(&self, elapsed: Duration) -> Option<Duration> {
         let each = match self.done {
             0 => self.expected?,
-            done => elapsed / u32::try_from(done).ok()?,
+            done => elapsed.div_f64(done as f64),
         };
-        (each * u32::try_from(self.all).ok()?).checked_sub(elapsed)
+        each.mul_f64(self.all as f64).checked_sub(elapsed).filter(|left| !left.is_zero())
+    }
+
+    /// How much is done, from 0 to 1: by time where it is known, else by partitions.
+    fn share(&self, elapsed: Duration) -> f64 {
+        match self.left(elapsed) {
+            Some(left) if self.done < self.all => elapsed.as_secs_f64() / (elapsed + left).as_secs_f64(),
+            _ => self.done as f64 / self.all.max(1) as f64,
+        }
     }
 }
 
@@ -290,5 +298,33 @@ pub(crate) fn milliseconds(elapsed: Duration) -> f64 {
 pub(crate) fn add_times(sum: &mut PhaseTimes, times: &PhaseTimes) {
     for (phase, time) in times {
         *sum.entry(*phase).or_default() += time;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_and_done_follows_from_what_was_done() {
+        let seconds = Duration::from_secs;
+        let now = |done, all, expected: Option<u64>| Now {
+            doing: String::new(),
+            since: Instant::now(),
+            start: Instant::now(),
+            done,
+            all,
+            expected: expected.map(seconds),
+        };
+        // As expected, until the first is done.
+        assert_eq!(now(0, 10, Some(6)).left(seconds(15)), Some(seconds(45)));
+        assert_eq!(now(0, 10, Some(6)).share(seconds(15)), 0.25);
+        assert_eq!(now(2, 10, Some(6)).left(seconds(20)), Some(seconds(80)));
+        assert_eq!(now(2, 10, None).share(seconds(20)), 0.2);
+        // Nothing is known, or it takes longer.
+        assert_eq!((now(0, 10, None).left(seconds(5)), now(0, 10, None).share(seconds(5))), (None, 0.0));
+        assert_eq!((now(0, 1, Some(3)).left(seconds(5)), now(0, 1, Some(3)).share(seconds(5))), (None, 0.0));
+        // What comes after the last.
+        assert_eq!((now(3, 3, Some(1)).left(seconds(9)), now(3, 3, None).share(seconds(9))), (None, 1.0));
     }
 }

@@ -78,7 +78,11 @@ impl Prover for ReferenceProver {
     ) -> Result<(Proof, f64), Failure> {
         let parameters = match &self.loaded {
             Some(loaded) => loaded,
-            None => self.loaded.insert(ReferenceParameters::open(self.file.path(), around)?),
+            None => {
+                let loaded = ReferenceParameters::open(self.file.path(), around)?;
+                self.file.check_unchanged()?;
+                self.loaded.insert(loaded)
+            }
         };
         let proved = statement.prove_by_reference(partition, parameters, blinding)?;
         if recorder.wants_digests() {

@@ -64,6 +64,8 @@ pub(crate) struct BackendReport {
     pub(crate) why: String,
     /// The number of the CUDA device.
     pub(crate) device: Option<usize>,
+    /// Its free memory before anything was done.
+    pub(crate) device_free_bytes: Option<usize>,
 }
 
 #[derive(Debug, Serialize)]

@@ -2,6 +2,9 @@
 //! ([`cuzk_filecoin::store::write_atomically`]), and the driver frees what a process had on a device. What else runs at an end is left
 //! out: the driver's own handler would take away what other threads still use, which ended one proof in six by a segmentation fault.
 
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
 use anyhow::{Context, anyhow};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -12,6 +15,9 @@ use crate::talk::Talk;
 
 /// What a shell reports of a program that signal `n` ended is this and `n`.
 const SIGNALLED: i32 = 128;
+
+/// With whoever reads stderr.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// From now on, a signal is told of and ends the program with 130 (SIGINT) or 143 (SIGTERM).
 pub(crate) fn watch(talk: Talk) -> Result<(), Failure> {
@@ -25,9 +31,18 @@ pub(crate) fn watch(talk: Talk) -> Result<(), Failure> {
 fn stop(mut signals: Signals, talk: Talk) {
     let Some(signal) = signals.forever().next() else { return };
     let name = if signal == SIGINT { "SIGINT" } else { "SIGTERM" };
-    let message =
-        anyhow!("stopped by {name}; what was said to be written is whole, and there is nothing else");
+    let message = anyhow!("stopped by {name}; what was said to be written is whole");
     let code = SIGNALLED + signal;
-    talk.say_failure(&Failure::stopped(u8::try_from(code).expect("130 or 143"), message));
+    let failure = Failure::stopped(u8::try_from(code).expect("130 or 143"), message);
+    // Whoever reads stderr may have stopped to.
+    let (said, heard) = channel();
+    let talker = std::thread::Builder::new().spawn(move || {
+        talk.say_failure(&failure);
+        // Nobody may listen any more.
+        let _ = said.send(());
+    });
+    if talker.is_ok() {
+        let _ = heard.recv_timeout(PATIENCE);
+    }
     low_level::exit(code)
 }

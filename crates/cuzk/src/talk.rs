@@ -76,6 +76,8 @@ impl Talk {
     /// The failure's line, quiet or not.
     pub(crate) fn say_failure(self, failure: &Failure) {
         match self.format {
+            // The line of a bar ends here.
+            LogFormat::Text if self.on_terminal() => write_line(&format!("\r\x1b[K{failure}")),
             LogFormat::Text => write_line(&failure.to_string()),
             LogFormat::Json => {
                 let details = json!({ "kind": failure.kind, "exit_code": failure.exit_code });

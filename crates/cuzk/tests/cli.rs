@@ -14,7 +14,10 @@ fn settings(folder: &std::path::Path) -> insta::Settings {
     settings.add_filter(&literal(&folder.display().to_string()), "[folder]");
     settings.add_filter(&format!("{}[^ :]*golden", literal(env!("CARGO_MANIFEST_DIR"))), "[golden]");
     // What the plan says depends on the machine.
-    settings.add_filter(r"about [\d.]+ [GM]iB of [\d.]+ [GM]iB \(by [^)]*\)", "about [need] of [there]");
+    settings.add_filter(
+        r"about [\d.]+ [GM]iB needed, [\d.]+ [GM]iB there \([^)]*\)",
+        "about [need] needed, [there] there",
+    );
     settings.add_filter(r#""(host_bytes|bytes)": \d+"#, r#""$1": "[bytes]""#);
     settings.add_filter(r#""by": ".*""#, r#""by": "[by]""#);
     settings.set_omit_expression(true);
@@ -385,4 +388,18 @@ fn a_fixture_is_the_same_for_the_same_seed() {
     assert!(first == make("again", "1") && first != make("other", "2"));
     assert!(first == fs::read(c1()).unwrap(), "the golden input is the fixture of seed 1");
     assert_eq!(files(&folder.path().join("first")), ["c1.json", "statement.json"]);
+}
+
+#[test]
+fn logs_in_json_are_asked_for_anywhere_and_usage_obeys() {
+    for arguments in [
+        &["--log-format", "json", "prove", "/nonexistent"][..],
+        &["prove", "/nonexistent", "--log-format", "json"],
+        &["prove", "--no-such-flag", "--log-format=json"],
+    ] {
+        let output = run(arguments);
+        assert_eq!(exit_code(&output), 2);
+        let line: serde_json::Value = serde_json::from_str(stderr(&output).trim()).expect("an object");
+        assert_eq!(line["exit_code"], 2, "{line}");
+    }
 }

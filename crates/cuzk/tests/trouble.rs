@@ -4,7 +4,7 @@
 mod common;
 
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -82,39 +82,77 @@ fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
 }
 
+/// Proves the window PoSt in a folder of its own, and then waits for more inputs; the lines that it says.
+fn endless(folder: &Path, format: &str) -> (Child, impl Iterator<Item = String>) {
+    for file in ["statement.json", "vanilla.json"] {
+        fs::copy(golden("../window-post-2kib-v1_2/valid").join(file), folder.join(file)).unwrap();
+    }
+    let mut child = cuzk()
+        .args(["prove", "--stdin-list", "--test-params", "--backend", "cpu", "--log-format", format])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It is not closed as long as the child is held.
+    let input = folder.join("statement.json").display().to_string();
+    writeln!(child.stdin.as_mut().unwrap(), "{input}").unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    (child, lines)
+}
+
 #[test]
 fn a_signal_stops_it_within_two_seconds() {
     let folder = tempfile::tempdir().unwrap();
-    let proof = folder.path().join("proof");
-    let whole = prepared(&proof);
+    let whole = prepared(&folder.path().join("proof"));
     for (name, code, format) in [("-INT", 130, "text"), ("-TERM", 143, "json")] {
-        for third in 0..3 {
-            let mut child =
-                prove(&proof).args(["--log-format", format]).stderr(Stdio::piped()).spawn().unwrap();
-            // Not before it listens: until then a signal ends it at once, by the system's own way.
-            sleep(Duration::from_millis(100) + whole * third / 4);
+        for quarter in 0..5 {
+            let folder = tempfile::tempdir().unwrap();
+            let (mut child, mut lines) = endless(folder.path(), format);
+            assert!(lines.any(|line| line.contains("plan: ")));
+            // While it proves, or while it waits.
+            sleep(whole * quarter / 4);
             let start = Instant::now();
             signal(&child, name);
             let status = child.wait().unwrap();
             assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
-            let mut text = String::new();
-            child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
-            assert_eq!(status.code(), Some(code), "{text}");
-            let last = text.lines().last().unwrap();
+            let last = lines.last().unwrap();
+            assert_eq!(status.code(), Some(code), "{last}");
             match format {
-                "text" => assert!(last.starts_with("error[stopped]: stopped by SIGINT"), "{text}"),
+                "text" => assert!(last.contains("error[stopped]: stopped by SIGINT"), "{last}"),
                 _ => {
-                    let line: serde_json::Value = serde_json::from_str(last).unwrap();
+                    let line: serde_json::Value = serde_json::from_str(&last).unwrap();
                     assert_eq!(
                         (&line["event"], &line["exit_code"]),
                         (&"error".into(), &143.into()),
-                        "{text}"
+                        "{last}"
                     );
                 }
             }
-            assert_eq!(files(folder.path()), Vec::<String>::new());
+            let proof = folder.path().join("statement.proof");
+            match &files(folder.path())[..] {
+                [_, _] => {}
+                [_, _, _] => assert_verifies(&proof),
+                others => panic!("{others:?}"),
+            }
         }
     }
+}
+
+#[test]
+fn a_signal_stops_it_also_where_nobody_reads() {
+    let (full, stderr) = std::io::pipe().unwrap();
+    // More than it holds, by a thread that then waits.
+    let mut filler = stderr.try_clone().unwrap();
+    std::thread::spawn(move || while filler.write_all(&[b'x'; 4096]).is_ok() {});
+    sleep(Duration::from_millis(300));
+    let mut child = cuzk().args(["inspect", "-"]).stdin(Stdio::piped()).stderr(stderr).spawn().unwrap();
+    sleep(Duration::from_millis(300));
+    let start = Instant::now();
+    signal(&child, "-TERM");
+    // It may not have listened yet, and then the system ended it.
+    let status = child.wait().unwrap();
+    assert!(!status.success() && start.elapsed() < Duration::from_secs(2), "{status} {:?}", start.elapsed());
+    drop(full);
 }
 
 #[test]
@@ -166,11 +204,21 @@ fn a_full_disk_is_told_of() {
 }
 
 #[test]
+fn a_device_or_a_pipe_is_written_to_and_not_replaced() {
+    let output = shell(&format!(
+        "\"$1\" prove {} --test-params --backend cpu --quiet -o /dev/stdout | wc -c; \"$1\" prove {} --test-params --backend cpu \
+         --quiet -o /dev/null && test -c /dev/null",
+        statement(),
+        statement()
+    ));
+    assert_eq!((exit_code(&output), stdout(&output).trim()), (0, "384"), "{}", stderr(&output));
+}
+
+#[test]
 fn a_folder_that_takes_no_files_is_told_of_before_any_work() {
-    let start = Instant::now();
-    let output = prove(Path::new("/proc/self/proof")).output().unwrap();
+    let output = prove(Path::new("/sys/kernel/proof")).output().unwrap();
     assert_fails(&output, 3, "output");
-    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    assert!(!stderr(&output).contains("plan: "), "{}", stderr(&output));
 }
 
 #[test]
@@ -183,11 +231,34 @@ fn a_closed_pipe_is_an_error_and_no_panic() {
         "prove STATEMENT --test-params --backend cpu -o -",
     ] {
         let line = line.replace("STATEMENT", &statement());
-        // What reads is gone before anything is written.
-        let output = shell(&format!("{{ sleep 0.2; \"$1\" {line}; echo \"code $?\" >&2; }} | true"));
-        let text = stderr(&output);
-        assert!(text.contains("error[output]: ") && text.ends_with("code 3\n"), "{line}: {text}");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = cuzk().args(line.split(' ')).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        assert_fails(&output, 3, "output");
     }
+}
+
+/// Of several inputs, the parameters of those before are there already.
+#[test]
+fn memory_that_is_held_for_the_same_circuit_counts_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut inputs = vec![];
+    for seed in ["1", "2"] {
+        let out = folder.path().join(seed).display().to_string();
+        run(&["fixture", "window-post", "--synthetic", "--seed", seed, "--sectors", "1", "--out", &out]);
+        inputs.push(format!("{out}/statement.json"));
+    }
+    let report = |limit: &str| {
+        let arguments =
+            ["prove", "--test-params", "--backend", "cpu", "--quiet", "--json", "--memory", limit];
+        run(&[&arguments[..], &[&inputs[0], &inputs[1]]].concat())
+    };
+    let planned = report("1GiB");
+    assert_eq!(exit_code(&planned), 0, "{}", stderr(&planned));
+    let first: serde_json::Value = serde_json::from_str(stdout(&planned).lines().next().unwrap()).unwrap();
+    let needed = first["plan"]["host_bytes"].as_u64().unwrap();
+    assert_eq!(exit_code(&report(&format!("{}", needed + needed / 16))), 0);
+    assert_fails(&report(&format!("{}", needed / 2)), 3, "memory");
 }
 
 #[test]
@@ -197,7 +268,7 @@ fn too_little_memory_is_told_of_before_any_work() {
     let porep = golden("valid/statement.json").display().to_string();
     // In KiB: enough to start, too little for a PoRep.
     let limited = shell(&format!(
-        "ulimit -v 1200000; exec \"$1\" prove {porep} --test-params --backend cpu --threads 2 -o {output}"
+        "ulimit -v 1200000; exec \"$1\" prove {porep} --test-params --backend cpu --tune isa=portable --threads 2 -o {output}"
     ));
     assert_fails(&limited, 3, "memory");
     let text = stderr(&limited);
@@ -274,8 +345,11 @@ fn parameters_are_read_where_nothing_can_be_written() {
         std::os::unix::fs::symlink(&file, params.join(file.file_name().unwrap())).unwrap();
     }
     let before = files(&params);
-    let read_only: fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o555);
-    fs::set_permissions(&params, read_only).unwrap();
+    let set_mode = |mode| {
+        let mode: fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(&params, mode).unwrap();
+    };
+    set_mode(0o555);
     let proof = folder.path().join("proof");
     let output = cuzk()
         .args(["prove", &statement(), "--backend", "cpu", "--params", params.to_str().unwrap(), "-o"])
@@ -284,6 +358,8 @@ fn parameters_are_read_where_nothing_can_be_written() {
         .unwrap();
     assert_eq!(exit_code(&output), 0, "{}", stderr(&output));
     assert_eq!(files(&params), before);
+    // Else nobody but root can remove it.
+    set_mode(0o755);
 }
 
 #[test]
@@ -291,7 +367,7 @@ fn a_clock_that_jumps_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let params = folder.path().join("params");
     fs::create_dir(&params).unwrap();
-    // Files of the future and of before 1970, as a clock that was wrong leaves them.
+    // Files of the future and of 1970, as a clock that was wrong leaves them.
     let times = [Duration::from_secs(4_102_444_800), Duration::ZERO];
     for (file, time) in parameter_files().iter().zip(times) {
         let copy = params.join(file.file_name().unwrap());

@@ -193,6 +193,7 @@ impl Snap {
             vanilla: Cow::Borrowed(partitions),
             // The bits of a challenge come from its place in a digest of several.
             block: None,
+            writer: None,
             circuit: PhantomData,
         }))
     }

@@ -1,7 +1,7 @@
 //! Parameter files on disk: where they are, whether their digests are right, and test parameters.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, ErrorKind, Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -403,16 +403,13 @@ impl FreshFile {
     fn in_folder(folder: &Path) -> std::io::Result<Self> {
         // It gets its name through /proc; without that it had better have one from the start.
         if Path::new("/proc/self/fd").is_dir() {
-            let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+            let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
             if let Ok(file) = rustix::fs::open(folder, flags, Mode::from_raw_mode(FILE_MODE)) {
                 return Ok(FreshFile::Nameless(file.into()));
             }
         }
         // Also where the folder cannot be written to: this call's error tells.
-        temporary_name()
-            .permissions(fs::Permissions::from_mode(FILE_MODE))
-            .tempfile_in(folder)
-            .map(FreshFile::Named)
+        named_file(folder).map(FreshFile::Named)
     }
 
     fn file(&mut self) -> &mut File {
@@ -424,11 +421,30 @@ impl FreshFile {
 
     fn name(self, folder: &Path, path: &Path) -> std::io::Result<()> {
         match self {
-            // A link does not replace a file, and a renamed one does.
-            FreshFile::Nameless(file) => {
+            FreshFile::Nameless(mut file) => {
                 let open = format!("/proc/self/fd/{}", file.as_raw_fd());
-                let link = |name: &Path| Ok(linkat(CWD, &*open, CWD, name, AtFlags::SYMLINK_FOLLOW)?);
-                temporary_name().make_in(folder, link)?.persist(path)?;
+                let link = |name: &Path| {
+                    Ok::<_, std::io::Error>(linkat(CWD, &*open, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+                };
+                let replaced = match link(path) {
+                    Ok(()) => return Ok(()),
+                    // A link does not replace a file, and a renamed one does.
+                    Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                        temporary_name().make_in(folder, link)
+                    }
+                    Err(error) => Err(error),
+                };
+                match replaced {
+                    Ok(named) => drop(named.persist(path)?),
+                    // Where the system does not let it be linked, it is copied.
+                    Err(_) => {
+                        let mut copy = named_file(folder)?;
+                        file.rewind()?;
+                        std::io::copy(&mut file, copy.as_file_mut())?;
+                        copy.as_file().sync_all()?;
+                        copy.persist(path)?;
+                    }
+                }
             }
             FreshFile::Named(file) => {
                 file.persist(path)?;
@@ -440,6 +456,10 @@ impl FreshFile {
 
 /// Everybody may read what is written here.
 const FILE_MODE: u32 = 0o644;
+
+fn named_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    temporary_name().permissions(fs::Permissions::from_mode(FILE_MODE)).tempfile_in(folder)
+}
 
 fn temporary_name() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
@@ -485,8 +505,9 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         write_atomically(&path, |out| {
-            // The test's folder is on a file system that can do it.
-            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+            // Where the file system can do it.
+            let nameless = matches!(FreshFile::in_folder(folder.path()), Ok(FreshFile::Nameless(_)));
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), usize::from(!nameless));
             out.write_all(b"whole").map_err(io_error(&path))
         })
         .unwrap();

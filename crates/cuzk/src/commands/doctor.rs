@@ -1,7 +1,7 @@
 //! `cuzk doctor`
 
 use std::fmt::Write;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -17,9 +17,9 @@ use crate::arguments::{BackendChoice, DoctorArguments, Target};
 use crate::environment::{ParameterDirectory, cache_directory};
 use crate::failure::Failure;
 use crate::machine::Machine;
-use crate::memory::{Available, size};
+use crate::memory::{Available, Held, size};
 use crate::output;
-use crate::plan::Plan;
+use crate::plan::{On, Plan};
 use crate::provenance::Build;
 
 /// How bad it is.
@@ -106,10 +106,15 @@ fn examine(arguments: &DoctorArguments) -> Result<Vec<Finding>, Failure> {
     let circuit = proof.as_ref().map(RegisteredProof::known_circuit).transpose()?;
     let devices = devices(arguments.backend, circuit);
     let on_device = devices.iter().any(|finding| finding.state == State::Ok);
+    let backend = match arguments.backend {
+        BackendChoice::Reference => "reference",
+        BackendChoice::Auto | BackendChoice::Cuda if on_device => "cuda",
+        _ => "cpu",
+    };
     let mut findings = vec![processor()];
     findings.extend(devices);
     findings.push(match &proof {
-        Some(proof) => memory_for(proof, if on_device { "cuda" } else { "cpu" })?,
+        Some(proof) => memory_for(proof, backend)?,
         None => memory(),
     });
     findings.extend(limits());
@@ -136,18 +141,16 @@ fn processor() -> Finding {
 
 /// Every device, and whether the kernels load there. What is wrong with devices is a problem only where one was asked for.
 fn devices(backend: BackendChoice, circuit: Option<&KnownCircuit>) -> Vec<Finding> {
-    let missing = |found: String, mend: &str| match backend {
-        BackendChoice::Cuda => Finding::problem("gpu", found, mend),
-        _ => Finding::note("gpu", found, mend),
+    let missing = |found: String| match backend {
+        BackendChoice::Cuda => Finding::problem("gpu", found, "mend that, or prove with --backend cpu"),
+        _ => Finding::note("gpu", found, "proofs are made on the processor, until there is one"),
     };
     if matches!(backend, BackendChoice::Cpu | BackendChoice::Reference) {
         return vec![];
     }
     let devices = match cuzk_gpu::devices() {
         Ok(devices) => devices,
-        Err(error) => {
-            return vec![missing(error.to_string(), "proofs are made on the processor, until there is one")];
-        }
+        Err(error) => return vec![missing(error.to_string())],
     };
     let release = cuzk_gpu::driver_release().unwrap_or_default();
     let mut findings: Vec<Finding> = devices
@@ -170,8 +173,8 @@ fn devices(backend: BackendChoice, circuit: Option<&KnownCircuit>) -> Vec<Findin
         })
         .collect();
     if backend == BackendChoice::Cuda && !findings.iter().any(|finding| finding.state == State::Ok) {
-        let found = "none of the devices can be used";
-        findings.push(Finding::problem("gpu", found, "see the lines before, or prove with --backend cpu"));
+        let found = "none of the devices can be used: the lines before say why";
+        findings.push(Finding::problem("gpu", found, "mend that, or prove with --backend cpu"));
     }
     findings
 }
@@ -185,19 +188,22 @@ fn with_free_memory(found: String, free: u64, circuit: Option<&KnownCircuit>) ->
     if needed < free {
         return Finding::ok("gpu", found);
     }
-    let mend = format!("its vectors alone take {}: a larger card, or --backend cpu", size(needed));
-    Finding::note("gpu", found, mend)
+    // The first that its kernels load on is taken, whatever is free there.
+    let mend =
+        format!("its vectors alone take {}: a larger card by --device, or --backend cpu", size(needed));
+    Finding::problem("gpu", found, mend)
 }
 
 fn memory() -> Finding {
-    match Available::here(None) {
+    match Available::here(None, Held::default()) {
         Some(Available { bytes, by }) => Finding::ok("memory", format!("{} ({by})", size(bytes))),
         None => Finding::note("memory", "the system does not tell what is free", "say --memory to `prove`"),
     }
 }
 
 fn memory_for(proof: &RegisteredProof, backend: &str) -> Result<Finding, Failure> {
-    let plan = Plan::new(proof, backend, &Tuning::default(), None, None)?;
+    let on = On { backend, tuning: &Tuning::default(), device_bytes: None };
+    let plan = Plan::new(proof, &on, Available::here(None, Held::default()), None)?;
     let found = format!("{} for a partition on {backend}", plan.memory());
     Ok(match plan.check() {
         Ok(()) => Finding::ok("memory", found),
@@ -292,6 +298,9 @@ fn parameter_file(
         return Finding::problem(TOPIC, found, fetch);
     };
     let found = format!("{}, {bytes} bytes", path.display());
+    if let Err(error) = File::open(&path) {
+        return Finding::problem(TOPIC, format!("{found}: {error}"), "let this user read it");
+    }
     if expected.is_some_and(|expected| expected != bytes) {
         let found = format!("{found}, where {} belong", expected.unwrap_or_default());
         return Finding::problem(TOPIC, found, format!("truncated, or another file: {fetch}"));

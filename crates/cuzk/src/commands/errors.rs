@@ -19,9 +19,10 @@ pub(crate) fn run(arguments: &ErrorsArguments) -> Result<(), Failure> {
     };
     let found = KINDS.iter().find(|kind| kind.kind == name);
     let unknown = || Failure::refused("usage", anyhow!("no error `{name}`; `cuzk errors` lists them"));
-    let Kind { kind, exit_code, when, mend } = found.ok_or_else(unknown)?;
+    let found = found.ok_or_else(unknown)?;
     if arguments.json {
-        return output::print_json(found.expect("found above"));
+        return output::print_json(found);
     }
+    let Kind { kind, exit_code, when, mend } = found;
     output::print(&format!("{kind}, exit code {exit_code}\n{when}\n{mend}\n"))
 }

@@ -14,8 +14,9 @@ use serde::Serialize;
 use crate::arguments::InspectArguments;
 use crate::environment::{ParameterDirectory, cache_directory};
 use crate::failure::Failure;
+use crate::memory::{Available, Held};
 use crate::output;
-use crate::plan::Plan;
+use crate::plan::{On, Plan};
 
 #[derive(Serialize)]
 struct Inspection {
@@ -102,11 +103,18 @@ fn inspect(arguments: &InspectArguments) -> Result<Inspection, Failure> {
         challenges_per_partition: statement.challenges()?,
         proof_bytes,
         constraints_per_partition: statement.registered_proof().constraints(),
-        plan: Plan::new(&statement.registered_proof(), "cpu", &Tuning::default(), None, None)?,
+        plan: plan(&statement)?,
         parameter_directory: format!("{} (set by {})", directory.path.display(), directory.set_by),
         parameter_files,
         order,
     })
+}
+
+/// Of a partition on the processor.
+fn plan(statement: &Statement) -> Result<Plan, Failure> {
+    let on = On { backend: "cpu", tuning: &Tuning::default(), device_bytes: None };
+    let available = Available::here(None, Held::default());
+    Plan::new(&statement.registered_proof(), &on, available, None)
 }
 
 /// `ok`, or why the cheap checks refuse the statement.

@@ -24,9 +24,10 @@ use crate::arguments::{BackendChoice, ProofFormat, ProveArguments};
 use crate::failure::{EXIT_NOT_VERIFIED, Failure};
 use crate::loaded::{Circuit, Circuits};
 use crate::machine::{Machine, peak_rss_bytes};
+use crate::memory::Available;
 use crate::partial::Partial;
 use crate::partitions::PartitionList;
-use crate::plan::{Plan, butterfly_seconds};
+use crate::plan::{On, Plan, butterfly_seconds};
 use crate::progress::{Progress, Recorded, Recorder, add_times, milliseconds};
 use crate::report::{
     AggregateReport, BackendReport, PartitionReport, ProofReport, REPORT_VERSION, Randomness, Report,
@@ -157,7 +158,7 @@ impl<'a> Job<'a> {
         let output = named.map_or_else(|| self.output_path(input), Ok)?;
         let listed = self.arguments.partitions.as_ref();
         let partitions = PartitionList::select_or_all(listed, statement.partitions())?;
-        let plan = self.plan(&statement)?;
+        let plan = self.plan(&statement, circuits)?;
         let circuit = circuits.of(&statement, &self.progress)?;
         let inner_product = self.inner_product_key(&statement)?;
         self.announce(&statement, &partitions, circuit, &plan);
@@ -264,7 +265,7 @@ impl<'a> Job<'a> {
     }
 
     /// What the statement will take; refused where there is less memory.
-    fn plan(&self, statement: &Statement) -> Result<Plan, Failure> {
+    fn plan(&self, statement: &Statement, circuits: &Circuits<'_>) -> Result<Plan, Failure> {
         let butterfly = match (self.backend.name, self.butterfly.get()) {
             ("cpu", None) => {
                 let measured = butterfly_seconds(self.tuning.isa)?;
@@ -272,8 +273,12 @@ impl<'a> Job<'a> {
             }
             (_, measured) => measured.copied(),
         };
-        let (proof, memory) = (statement.registered_proof(), self.arguments.memory);
-        let plan = Plan::new(&proof, self.backend.name, &self.tuning, memory, butterfly)?;
+        let limit = self.arguments.device_memory;
+        let device_bytes =
+            self.backend.device_free_bytes.map(|free| limit.map_or(free, |limit| limit.min(free)));
+        let on = On { backend: self.backend.name, tuning: &self.tuning, device_bytes };
+        let available = Available::here(self.arguments.memory, circuits.held_for(statement)?);
+        let plan = Plan::new(&statement.registered_proof(), &on, available, butterfly)?;
         plan.check()?;
         Ok(plan)
     }
@@ -373,6 +378,9 @@ pub(super) fn proof_path(named: Option<&Path>, input: &Path, extension: &str) ->
 
 /// A file can be written there: its folder is one, and it is none itself.
 fn check_place(output: &Path) -> Result<(), Failure> {
+    if output::is_special(output) && !output.is_dir() {
+        return Ok(());
+    }
     let folder = output.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     if !folder.is_dir() {
         return Err(Failure::environment("output", anyhow!("no folder {} to write to", folder.display())));
@@ -415,11 +423,13 @@ struct ProvedPartition {
 /// The backend that was asked for, or the fastest that there is; a GPU that was asked for and can't be used is an error.
 pub(crate) fn choose_backend(choice: BackendChoice, device: Option<usize>) -> Result<BackendReport, Failure> {
     const ASKED: &str = "asked for with --backend";
-    let on_processor = |name, why: String| Ok(BackendReport { name, why, device: None });
+    let on_processor =
+        |name, why: String| Ok(BackendReport { name, why, device: None, device_free_bytes: None });
     let on_gpu = |reason: &str| {
-        let (index, found) = choose_device(device)?;
+        let (index, free, found) = choose_device(device)?;
         let why = format!("{reason}: {found}");
-        Ok::<_, cuzk_groth16::Error>(BackendReport { name: "cuda", why, device: Some(index) })
+        let (device, device_free_bytes) = (Some(index), Some(free));
+        Ok::<_, cuzk_groth16::Error>(BackendReport { name: "cuda", why, device, device_free_bytes })
     };
     match (choice, device) {
         (BackendChoice::Auto, Some(_)) => Ok(on_gpu("asked for with --device")?),
@@ -436,9 +446,9 @@ pub(crate) fn choose_backend(choice: BackendChoice, device: Option<usize>) -> Re
     }
 }
 
-/// The device with this number, or the first that kernels load on; its name, and why others before it are skipped. A device that
+/// The device with this number, or the first that kernels load on; its free memory, its name, and why others before it are skipped. A device that
 /// has code and does not take it is an error of its own, where there is no other.
-fn choose_device(number: Option<usize>) -> Result<(usize, String), cuzk_groth16::Error> {
+fn choose_device(number: Option<usize>) -> Result<(usize, usize, String), cuzk_groth16::Error> {
     let missing = |reason| cuzk_groth16::Error::DeviceMissing { reason };
     let devices = cuzk_gpu::devices()?;
     let n = devices.len();
@@ -447,10 +457,10 @@ fn choose_device(number: Option<usize>) -> Result<(usize, String), cuzk_groth16:
         match &device.skipped {
             Some(reason) => skipped.push(format!("{} is skipped: {reason}", device.label())),
             None => match cuzk_gpu::check(device.index) {
-                Ok(_) => {
+                Ok(free) => {
                     let found = [format!("device {}, {}", device.index, device.name)];
                     let words: Vec<String> = found.into_iter().chain(skipped).collect();
-                    return Ok((device.index, words.join("; ")));
+                    return Ok((device.index, free, words.join("; ")));
                 }
                 Err(error) => {
                     skipped.push(format!("{} is skipped: {error}", device.label()));
