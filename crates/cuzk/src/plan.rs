@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use cuzk_cpu::{Arithmetic, CpuTransforms};
-use cuzk_filecoin::{KnownCircuit, RegisteredProof};
+use cuzk_filecoin::{Kind, KnownCircuit, RegisteredProof};
 use cuzk_groth16::{BG2Cuda, Domain, Fr, Isa, Synthesis, Transforms, Tuning};
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ impl Plan {
         available: Option<Available>,
         butterfly: Option<f64>,
     ) -> Result<Self, Failure> {
-        let circuit = Circuit::of(proof.known_circuit()?);
+        let circuit = Circuit::of(proof.known_circuit()?, on.tuning.synthesis);
         let threads = rayon::current_num_threads();
         let arithmetic = Arithmetic::of(on.tuning.isa)?;
         Ok(Plan {
@@ -91,23 +91,26 @@ struct Circuit {
     scalars: u64,
     g1_points: u64,
     g2_points: u64,
+    /// Whether a witness takes a walk through the gadgets.
+    walked: bool,
 }
 
 impl Circuit {
-    fn of(known: &KnownCircuit) -> Self {
+    fn of(known: &KnownCircuit, synthesis: Synthesis) -> Self {
         let n = known.rows.next_power_of_two() as u64;
         let (aux, b_points) = (known.aux as u64, known.b_points as u64);
         let g1_points = n - 1 + aux + known.a_points as u64 + b_points;
-        Circuit { n, aux, scalars: known.scalars as u64, g1_points, g2_points: b_points }
+        let walked = synthesis != Synthesis::Direct || known.kind == Kind::Snap;
+        Circuit { n, aux, scalars: known.scalars as u64, g1_points, g2_points: b_points, walked }
     }
 
     /// A partition, from what one butterfly takes on one thread.
     fn milliseconds(&self, arithmetic: Arithmetic, butterfly: f64, threads: usize) -> f64 {
-        // Butterflies that a uniform term of a sum in G1 takes the time of, and what a variable takes on the one thread that is not
-        // shared, in seconds: by PoReps of 2 KiB on 2, 8 and 16 threads of a 16-core Xeon with IFMA, 2026-11-30
+        // Butterflies that a uniform term of a sum in G1 takes the time of, and what a variable takes on one thread, in seconds, where its
+        // witness is written or walked: by PoReps and updates of 2 KiB on 2, 8 and 16 threads of a 16-core Xeon with IFMA, 2026-11-30
         // (conformance/runs/2026-11-30-xeon-ifma-16/plan.json).
         let term = if is_portable(arithmetic) { 124.0 } else { 181.0 };
-        const VARIABLE: f64 = 0.45e-6;
+        let variable = if self.walked { 0.6e-6 } else { 0.15e-6 };
         /// By which a butterfly of a transform that no cache holds takes longer than one of those that are timed: without it, those PoReps
         /// were planned 0.7 to 1.1 times as long as they took.
         const LARGE: f64 = 1.25;
@@ -116,7 +119,7 @@ impl Circuit {
         let butterflies = 3 * self.n * u64::from(self.n.ilog2());
         let terms = self.n + SUMS_OF_SCALARS * self.scalars;
         let shared = LARGE * butterfly * (butterflies as f64 + term * terms as f64);
-        1000.0 * (shared / threads as f64 + VARIABLE * self.aux as f64)
+        1000.0 * (shared / threads as f64 + variable * self.aux as f64)
     }
 }
 
@@ -148,7 +151,7 @@ impl<'a> Way<'a> {
 
     /// At the peak, which is in the transforms or in the sum over H.
     fn bytes(&self, circuit: &Circuit, threads: usize) -> u64 {
-        let &Circuit { n, aux, scalars, g1_points, g2_points } = circuit;
+        let &Circuit { n, aux, scalars, g1_points, g2_points, .. } = circuit;
         let threads = threads as u64;
         let points = |g1_bytes| g1_bytes * (g1_points + 2 * g2_points);
         let own = BASE + threads * THREAD.min(72 * n);
@@ -167,7 +170,8 @@ impl<'a> Way<'a> {
                 let reading = block(3 * 96, n).max(block(2 * 192, g2_points));
                 // A place for every variable in L and A.
                 let queries = 96 * (n + 2 * aux + g2_points + 2 * g2_points);
-                let resident = queries + SCALAR * (6 * n + aux);
+                // The last are what the sums sort and add with, at the least.
+                let resident = queries + SCALAR * (6 * n + aux) + SUM_BYTES * n.max(aux);
                 // Where that does not fit, the queries stay here and are streamed.
                 let streamed = on.device_bytes.is_some_and(|bytes| (bytes as u64) < resident);
                 let queries = if streamed { queries } else { 0 };
@@ -183,6 +187,8 @@ impl<'a> Way<'a> {
 
 /// The driver's own.
 const DEVICE_BASE: u64 = 175 * MIB;
+/// Of a term of the longest sum on a device: a PoRep of 2 KiB needs 3.63 GiB there in all (H200, 2026-11-30).
+const SUM_BYTES: u64 = 460;
 /// Points that a thread reads at a time: the backend's.
 const READ_POINTS: u64 = cuzk_gpu::READ_POINTS as u64;
 

@@ -85,11 +85,11 @@ pub(super) fn compress(state: &mut [u32; 8], message: &[u32; 16], shape: &Shape,
     let mut rounds = Rounds::new(state);
     let last_with_constants = if shape.initial { 2 } else { 0 };
     rounds.first(schedule[0], shape.initial, out);
-    for i in 1..=last_with_constants {
-        rounds.chained_to_constants(i, schedule[i], out);
-    }
-    for i in last_with_constants + 1..64 {
-        rounds.round(i, schedule[i], out);
+    for (i, word) in schedule.into_iter().enumerate().skip(1) {
+        match i <= last_with_constants {
+            true => rounds.chained_to_constants(i, word, out),
+            false => rounds.round(i, word, out),
+        }
     }
     rounds.end(state, out);
 }
