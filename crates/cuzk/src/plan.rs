@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use cuzk_cpu::{Arithmetic, CpuTransforms};
-use cuzk_filecoin::{Kind, KnownCircuit, RegisteredProof};
+use cuzk_filecoin::{KnownCircuit, RegisteredProof};
 use cuzk_groth16::{BG2Cuda, Domain, Fr, Isa, Synthesis, Transforms, Tuning};
 use serde::Serialize;
 
@@ -100,7 +100,7 @@ impl Circuit {
         let n = known.rows.next_power_of_two() as u64;
         let (aux, b_points) = (known.aux as u64, known.b_points as u64);
         let g1_points = n - 1 + aux + known.a_points as u64 + b_points;
-        let walked = synthesis != Synthesis::Direct || known.kind == Kind::Snap;
+        let walked = synthesis != Synthesis::Direct;
         Circuit { n, aux, scalars: known.scalars as u64, g1_points, g2_points: b_points, walked }
     }
 

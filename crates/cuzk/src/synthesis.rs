@@ -9,7 +9,6 @@ use cuzk_r1cs::{PackedWitness, Template, TemplateParts};
 use crate::commands::template;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::talk::Event;
 
 /// Whether the witness is compared with C·w.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,15 +53,7 @@ impl Synthesizer {
                     WitnessCheck::EveryConstraint => TemplateParts::All,
                 };
                 let template = Arc::new(template(&statement.registered_proof(), parts, progress)?);
-                let direct = tuning.synthesis == Synthesis::Direct;
-                if direct && !statement.has_writer() {
-                    let kind = statement.kind();
-                    progress.tell(
-                        Event::Note,
-                        &format!("no writer knows the gadgets of a {kind}: they are walked"),
-                    );
-                }
-                Way::ByTemplate { template, direct: direct && statement.has_writer() }
+                Way::ByTemplate { template, direct: tuning.synthesis == Synthesis::Direct }
             }
             Synthesis::Enforce => Way::ByEnforcing(tuning.presize),
         };

@@ -60,8 +60,8 @@ pub(crate) trait Provable: Sync {
     /// Walks a partition for its witness, blocks in parallel where upstream can build them one by one.
     fn witness(&self, partition: usize, template: &Template) -> Result<PackedWitness, Error>;
 
-    /// Writes a partition's witness without a walk; `None` for a kind whose gadgets no writer knows.
-    fn write_witness(&self, partition: usize, template: &Template) -> Option<Result<PackedWitness, Error>>;
+    /// Writes a partition's witness without a walk.
+    fn write_witness(&self, partition: usize, template: &Template) -> Result<PackedWitness, Error>;
 
     /// Proves a partition through unmodified bellperson.
     fn prove_by_reference(
@@ -102,8 +102,8 @@ where
     pub(crate) vanilla: Cow<'v, [S::Proof]>,
     /// The circuit of the header and one block of a partition; `None` where upstream builds whole partitions only.
     pub(crate) block: Option<BlockOf<'v, S, C, P>>,
-    /// Writes a partition's witness, given its inputs with ONE first; `None` where only the gadgets know how.
-    pub(crate) writer: Option<WriterOf<'v, S, C, P>>,
+    /// Writes a partition's witness, given its inputs with ONE first.
+    pub(crate) writer: WriterOf<'v, S, C, P>,
     pub(crate) circuit: PhantomData<fn() -> (C, P)>,
 }
 
@@ -179,11 +179,9 @@ where
         }
     }
 
-    fn write_witness(&self, partition: usize, template: &Template) -> Option<Result<PackedWitness, Error>> {
-        let write = self.writer?;
-        let inputs = self.public_inputs(partition);
-        let inputs = inputs.map(|inputs| std::iter::once(Fr::from(1)).chain(inputs).collect());
-        Some(inputs.and_then(|inputs| write(self, partition, template, inputs)))
+    fn write_witness(&self, partition: usize, template: &Template) -> Result<PackedWitness, Error> {
+        let inputs = std::iter::once(Fr::from(1)).chain(self.public_inputs(partition)?).collect();
+        (self.writer)(self, partition, template, inputs)
     }
 
     fn prove_by_reference(

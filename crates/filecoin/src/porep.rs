@@ -279,7 +279,7 @@ impl Porep {
                     partition,
                 )
             }),
-            writer: Some(|all, partition, template, inputs| {
+            writer: |all, partition, template, inputs| {
                 let params = &all.params.vanilla_params;
                 let challenges =
                     all.inputs.challenges(&params.challenges, params.graph.size(), Some(partition));
@@ -295,7 +295,7 @@ impl Porep {
                 write_blocks(template, inputs, header, |block, out| {
                     writer.block(&vanilla[block], challenges[block] as u64, out)
                 })
-            }),
+            },
             circuit: PhantomData,
         }))
     }

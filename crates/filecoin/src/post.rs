@@ -274,7 +274,7 @@ impl Post {
             },
             vanilla: Cow::Owned(vanilla),
             block: Some(one_sector),
-            writer: Some(|all, partition, template, inputs| {
+            writer: |all, partition, template, inputs| {
                 let writer = PostWriter::new();
                 let public = public_sectors(all, partition);
                 let opened = &all.vanilla[partition].sectors;
@@ -285,7 +285,7 @@ impl Post {
                     }
                     Ok(())
                 })
-            }),
+            },
             circuit: PhantomData,
         }))
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use cuzk_r1cs::BlockStart;
+use cuzk_r1cs::{BlockStart, Writer, write_blocks};
 use filecoin_hashers::{HashFunction, Hasher};
 use filecoin_proofs::constants::{SectorShape2KiB, SectorShape32GiB, SectorShape64GiB};
 use filecoin_proofs::types::{MerkleTreeTrait, SectorUpdateConfig};
@@ -12,7 +12,8 @@ use rayon::prelude::*;
 use storage_proofs_core::merkle::MerkleProofTrait;
 use storage_proofs_core::parameter_cache::CacheableParameters;
 use storage_proofs_core::proof::ProofScheme;
-use storage_proofs_update::constants::TreeRHasher;
+use storage_proofs_update::constants::{TreeRHasher, h_select};
+use storage_proofs_update::vanilla::phi;
 use storage_proofs_update::{
     Challenges, EmptySectorUpdate, EmptySectorUpdateCircuit, EmptySectorUpdateCompound, PartitionProof,
     PublicInputs, PublicParams, SetupParams,
@@ -20,6 +21,7 @@ use storage_proofs_update::{
 
 use crate::compound::{self, AnyCircuit, Blank, Compound, Provable};
 use crate::decode::BincodeError;
+use crate::direct::snap::{Public, SnapWriter};
 use crate::identity::domain;
 use crate::shape::size_of_path;
 use crate::{Error, ParameterSet, SectorSize, vanilla_checks};
@@ -193,7 +195,33 @@ impl Snap {
             vanilla: Cow::Borrowed(partitions),
             // The bits of a challenge come from its place in a digest of several.
             block: None,
-            writer: None,
+            writer: |all, partition, template, inputs| {
+                let (params, public) = (&all.params.vanilla_params, &all.inputs);
+                let proof = &all.vanilla[partition];
+                let node = |root: &dyn AsRef<[u8]>| root.as_ref().try_into().expect("32 bytes");
+                let writer = SnapWriter::new(
+                    params,
+                    Public {
+                        partition,
+                        h_select: h_select(params.sector_nodes, public.h),
+                        comm_r_old: node(&public.comm_r_old),
+                        comm_d_new: node(&public.comm_d_new),
+                        comm_r_new: node(&public.comm_r_new),
+                        phi: node(&phi(&public.comm_d_new, &public.comm_r_old)),
+                    },
+                    proof,
+                );
+                let challenges: Vec<u32> =
+                    Challenges::new(params.sector_nodes, public.comm_r_new, partition).collect();
+                let header = |out: &mut Writer<'_>| {
+                    writer.header(proof, out);
+                    Ok(())
+                };
+                write_blocks(template, inputs, header, |block, out| {
+                    writer.block(&proof.challenge_proofs[block], u64::from(challenges[block]), out);
+                    Ok(())
+                })
+            },
             circuit: PhantomData,
         }))
     }

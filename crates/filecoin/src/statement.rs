@@ -460,22 +460,14 @@ impl Statement {
         self.provable(partition)?.witness(partition, template)
     }
 
-    /// Whether [`Statement::write_witnesses`] can do it: for all kinds but replica updates.
-    pub fn has_writer(&self) -> bool {
-        self.kind() != Kind::Snap
-    }
-
     /// As [`Statement::witnesses`], without a walk through the circuit (`synthesis = direct`): the same, value for value. 5 ms of a thread
-    /// for a PoRep of 2 KiB, which takes a second to walk. Panics where [`Statement::has_writer`] says no.
+    /// for a PoRep of 2 KiB, which takes a second to walk.
     pub fn write_witnesses(
         &self,
         partitions: &[usize],
         template: &Template,
     ) -> Result<Vec<PackedWitness>, Error> {
-        let write = |partition: &usize| {
-            let written = self.provable(*partition)?.write_witness(*partition, template);
-            written.expect("a kind that has a writer")
-        };
+        let write = |partition: &usize| self.provable(*partition)?.write_witness(*partition, template);
         partitions.par_iter().map(write).collect()
     }
 

@@ -65,6 +65,7 @@ fn golden_statements() {
         ("winning-post-2kib-v1", &[0]),
         // The second partition has one sector twice.
         ("window-post-2kib-v1_2", &[0, 1]),
+        ("snap-2kib-v1", &[0]),
     ] {
         assert_written_as_walked(&open(&golden.join(suite).join("valid/statement.json")), partitions);
     }
@@ -101,7 +102,10 @@ fn posts_of_every_size() {
 }
 
 #[test]
-fn a_replica_update_has_no_writer() {
-    assert!(!synthetic(Kind::Snap, SectorSize::KiB2, 0, 1).has_writer());
-    assert!(synthetic(Kind::WinningPost, SectorSize::KiB2, 1, 1).has_writer());
+fn replica_updates() {
+    for seed in 1..4 {
+        assert_written_as_walked(&synthetic(Kind::Snap, SectorSize::KiB2, 0, seed), &[0]);
+    }
+    // Of several partitions.
+    assert_written_as_walked(&synthetic(Kind::Snap, SectorSize::MiB8, 0, 1), &[0, 1]);
 }

@@ -52,7 +52,7 @@ pub enum Ntt {
 /// How a partition's witness and its a and b are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Synthesis {
-    /// Write the witness without a walk, where the kind has a writer; evaluate a and b from the circuit's template.
+    /// Write the witness without a walk; evaluate a and b from the circuit's template.
     #[default]
     Direct,
     /// Walk the gadgets for the witness alone, blocks in parallel; evaluate a and b from the template.
@@ -342,8 +342,8 @@ const SYNTHESIS: Axis = Axis {
     values: &[
         Value {
             name: "direct",
-            what: "the witness is written in the order in which the gadgets allocate, without calling them; replica updates are walked as with template",
-            measured: "the witness of a PoRep of 2 KiB 5.2 ms on two threads, template 490 ms; of a partition of 32 GiB 148 ms on two, 252 ms on one (medians of five runs, interleaved at 2 KiB, 2-core Zen 3 guest without IFMA, 2026-11-30)",
+            what: "the witness is written in the order in which the gadgets allocate, without calling them",
+            measured: "the witness of a PoRep of 2 KiB 5.2 ms on two threads, template 490 ms; of a replica update of 2 KiB 3.3 ms, template 569 ms; of a partition of a PoRep of 32 GiB 148 ms on two, 252 ms on one (medians of five runs, interleaved at 2 KiB, 2-core Zen 3 guest without IFMA, 2026-11-30)",
         },
         Value {
             name: "template",

@@ -15,11 +15,14 @@ pub struct Writer<'a> {
     scalars: &'a mut [Fr],
     /// Scalars written, also those that had no place.
     n_scalars: usize,
+    /// Which variables are bits.
+    is_bit: &'a Bitmap,
 }
 
 impl<'a> Writer<'a> {
-    fn new(n_aux: usize, scalars: &'a mut [Fr]) -> Self {
-        Writer { words: Vec::with_capacity(n_aux / 64 + 1), last: 0, n_last: 0, scalars, n_scalars: 0 }
+    fn new(section: &'a Section, scalars: &'a mut [Fr]) -> Self {
+        let words = Vec::with_capacity(section.n_aux() / 64 + 1);
+        Writer { words, last: 0, n_last: 0, scalars, n_scalars: 0, is_bit: section.bits() }
     }
 
     /// The `n` lowest bits of `value`, the lowest first; the others must be 0.
@@ -36,6 +39,15 @@ impl<'a> Writer<'a> {
             // In two steps, as a shift by 64 is none.
             self.last = value >> 1 >> (63 - self.n_last);
             self.n_last = end - 64;
+        }
+    }
+
+    /// A small number: a bit in the circuits that are so small that it can be no more, else a scalar.
+    pub fn number(&mut self, value: u64) {
+        let index = 64 * self.words.len() + self.n_last as usize;
+        match value <= 1 && index < self.is_bit.len() && self.is_bit.get(index) {
+            true => self.bits(value, 1),
+            false => self.scalar(Fr::from(value)),
         }
     }
 
@@ -82,12 +94,12 @@ pub fn write_blocks<E: From<Error> + Send>(
         slices.push(slice);
         rest = after;
     }
-    let mut writer = Writer::new(template.header().n_aux(), of_header);
+    let mut writer = Writer::new(template.header(), of_header);
     header(&mut writer)?;
     let mut bits = writer.finish(template.header())?;
     let written: Vec<Bitmap> = (slices.into_par_iter().enumerate().with_max_len(1))
         .map(|(instance, slice)| {
-            let mut writer = Writer::new(template.block().n_aux(), slice);
+            let mut writer = Writer::new(template.block(), slice);
             block(instance, &mut writer)?;
             Ok(writer.finish(template.block())?)
         })

@@ -12,6 +12,7 @@ pub(crate) mod porep;
 mod poseidon;
 pub(crate) mod post;
 mod sha256;
+pub(crate) mod snap;
 
 use blstrs::Scalar as Fr;
 use cuzk_r1cs::Writer;

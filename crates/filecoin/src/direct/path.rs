@@ -41,6 +41,30 @@ fn path<P: MerkleProofTrait, T>(proof: &P, value: impl Fn(&<P::Hasher as Hasher>
     Path { leaf: value(&proof.leaf()), steps: steps.collect() }
 }
 
+impl<T> Path<T> {
+    /// The siblings and the position among them of each step.
+    pub(super) fn steps(&self) -> impl Iterator<Item = (&[T], usize)> {
+        self.steps.iter().map(|(siblings, index)| (&siblings[..], *index))
+    }
+
+    /// The siblings of all steps.
+    pub(super) fn siblings(&self) -> impl Iterator<Item = &T> {
+        self.steps.iter().flat_map(|(siblings, _)| siblings)
+    }
+
+    /// Its first steps.
+    pub(super) fn up_to(mut self, steps: usize) -> Self {
+        self.steps.truncate(steps);
+        self
+    }
+
+    /// Its steps from this one on. The leaf stays that of the first.
+    pub(super) fn from(mut self, step: usize) -> Self {
+        self.steps.drain(..step);
+        self
+    }
+}
+
 /// Writes the steps from `leaf` to the root, which is returned. The leaf is allocated before.
 pub(super) fn write_replica_path(hashes: &Hashes, path: &Path<Fr>, leaf: Fr, out: &mut Writer<'_>) -> Fr {
     path.steps.iter().fold(leaf, |node, (siblings, index)| match &siblings[..] {
@@ -50,22 +74,23 @@ pub(super) fn write_replica_path(hashes: &Hashes, path: &Path<Fr>, leaf: Fr, out
             hashes.two.hash(&write_two(node, *sibling, *index == 1, out), out)
         }
         siblings => {
-            let siblings = siblings.try_into().expect("trees are of arity 2 or 8");
+            let siblings: &[Fr; 7] = siblings.try_into().expect("trees are of arity 2 or 8");
+            out.bits(*index as u64, 3);
+            siblings.iter().for_each(|sibling| out.scalar(*sibling));
             hashes.eight.hash(&write_eight(node, siblings, *index, out), out)
         }
     })
 }
 
-fn write_two(node: Fr, sibling: Fr, right: bool, out: &mut Writer<'_>) -> [Fr; 2] {
+/// `insert_2`: left and right.
+pub(super) fn write_two(node: Fr, sibling: Fr, right: bool, out: &mut Writer<'_>) -> [Fr; 2] {
     let pair = if right { [sibling, node] } else { [node, sibling] };
     pair.iter().for_each(|value| out.scalar(*value));
     pair
 }
 
 /// `insert_8` of storage-proofs-core: `node` at `index` among its siblings, by selections between two.
-fn write_eight(node: Fr, siblings: &[Fr; 7], index: usize, out: &mut Writer<'_>) -> [Fr; 8] {
-    out.bits(index as u64, 3);
-    siblings.iter().for_each(|sibling| out.scalar(*sibling));
+pub(super) fn write_eight(node: Fr, siblings: &[Fr; 7], index: usize, out: &mut Writer<'_>) -> [Fr; 8] {
     let [b, c, d, e, f, g, h] = *siblings;
     let bit = |bit: usize| index >> bit & 1 == 1;
     let (low, middle, high) = (bit(0), bit(1), bit(2));
@@ -107,12 +132,17 @@ pub(super) fn write_data_path(path: &Path<Node>, out: &mut Writer<'_>) {
         out.scalar(element(&sibling));
         let pair = if *index == 1 { [sibling, node] } else { [node, sibling] };
         pair.iter().for_each(|node| out.scalar(element(node)));
-        pair.iter().for_each(|node| write_bits_of(node, out));
-        let mut state = INITIAL;
-        compress(&mut state, &block(&pair[0], &pair[1]), &Shape::TREE_FIRST, out);
-        compress(&mut state, &padding(0, 512), &Shape::PADDING, out);
-        write_digest(&state, out)
+        write_pair_digest(&pair, out)
     });
+}
+
+/// The bits of two nodes that are allocated, and their SHA-256.
+pub(super) fn write_pair_digest(pair: &[Node; 2], out: &mut Writer<'_>) -> Node {
+    pair.iter().for_each(|node| write_bits_of(node, out));
+    let mut state = INITIAL;
+    compress(&mut state, &block(&pair[0], &pair[1]), &Shape::TREE_FIRST, out);
+    compress(&mut state, &padding(0, 512), &Shape::PADDING, out);
+    write_digest(&state, out)
 }
 
 /// The words of two nodes.

@@ -32,7 +32,7 @@ pub(super) struct Poseidon<const T: usize> {
 macro_rules! poseidon {
     ($constants:expr) => {{
         let constants = &*$constants;
-        Poseidon::new(
+        $crate::direct::poseidon::Poseidon::new(
             constants.half_full_rounds,
             &constants.compressed_round_constants,
             constants.domain_tag,
@@ -41,6 +41,8 @@ macro_rules! poseidon {
         )
     }};
 }
+
+pub(super) use poseidon;
 
 /// Poseidon of the arities that Filecoin has.
 pub(super) struct Hashes {
@@ -68,7 +70,7 @@ impl Hashes {
 }
 
 impl<const T: usize> Poseidon<T> {
-    fn new<'a>(
+    pub(super) fn new<'a>(
         half_full_rounds: usize,
         keys: &[Fr],
         domain_tag: Fr,

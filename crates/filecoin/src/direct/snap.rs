@@ -1,0 +1,193 @@
+//! A replica update: a header, and a block for each challenge.
+//!
+//! Header: the partition with the choice of h, its bits, and the partition; comm_r_old, comm_d_new, comm_r_new; φ, the Poseidon of
+//! comm_d_new and comm_r_old; comm_c and the roots of the old and the new replica's tree; the apex leaves; the siblings of the path from
+//! their root to comm_d_new; comm_r_old and comm_r_new as hashes of comm_c and the roots; the tree over the apex leaves, and that path;
+//! for each digest from which challenges are taken its number, the Poseidon of comm_r_new and the number, and 255 bits.
+//!
+//! Block: for each h the highest h bits of the challenge, and those or 0; their sum; ρ, the Poseidon of φ and that; the old and the new
+//! leaf; the new leaf times ρ, and the old leaf and that; the siblings of the path to the old root, and then the path; the same to the
+//! new root; the choice among the apex leaves, a half at a time; the siblings of the data's path, and then the path.
+//!
+//! Bits of the challenge are the header's, so a step of a path has none of its own.
+
+use blstrs::Scalar as Fr;
+use cuzk_r1cs::Writer;
+use ff::PrimeField;
+use filecoin_proofs::types::MerkleTreeTrait;
+use storage_proofs_core::merkle::MerkleProofTrait;
+use storage_proofs_update::constants::{POSEIDON_CONSTANTS_GEN_RANDOMNESS, TreeRHasher, hs};
+use storage_proofs_update::vanilla::ChallengeProof;
+use storage_proofs_update::{PartitionProof, PublicParams};
+
+use super::path::{Path, data_path, node, replica_path, write_eight, write_pair_digest, write_two};
+use super::poseidon::{Hashes, Poseidon, poseidon};
+use super::{Node, element, write_bits_of};
+
+/// What all blocks of a partition share.
+pub(crate) struct SnapWriter {
+    hashes: Hashes,
+    /// Poseidon with the domain of the encoding's randomness.
+    randomness: Poseidon<3>,
+    params: PublicParams,
+    public: Public,
+    apex_leaves: Vec<Fr>,
+    phi: Fr,
+}
+
+/// The public inputs of a partition.
+pub(crate) struct Public {
+    pub(crate) partition: usize,
+    /// Which of the h counts, as one bit.
+    pub(crate) h_select: u64,
+    pub(crate) comm_r_old: Node,
+    pub(crate) comm_d_new: Node,
+    pub(crate) comm_r_new: Node,
+    /// The Poseidon of the two before the last, as upstream has it.
+    pub(crate) phi: Node,
+}
+
+impl SnapWriter {
+    pub(crate) fn new<Tree: MerkleTreeTrait<Hasher = TreeRHasher>>(
+        params: &PublicParams,
+        public: Public,
+        proof: &PartitionProof<Tree>,
+    ) -> Self {
+        SnapWriter {
+            hashes: Hashes::new(),
+            randomness: poseidon!(POSEIDON_CONSTANTS_GEN_RANDOMNESS),
+            params: params.clone(),
+            phi: element(&public.phi),
+            apex_leaves: proof.apex_leafs.iter().map(|leaf| element(&node(leaf))).collect(),
+            public,
+        }
+    }
+
+    pub(crate) fn header<Tree: 'static + MerkleTreeTrait<Hasher = TreeRHasher>>(
+        &self,
+        proof: &PartitionProof<Tree>,
+        out: &mut Writer<'_>,
+    ) {
+        let PublicParams { partition_bit_len, challenge_bit_len, sector_nodes, .. } = self.params;
+        let partition = self.public.partition as u64;
+        let choice = partition | self.public.h_select << partition_bit_len;
+        out.scalar(Fr::from(choice));
+        out.bits(choice, (partition_bit_len + hs(sector_nodes).len()) as u32);
+        out.number(partition);
+        let [comm_r_old, comm_d_new, comm_r_new] =
+            [self.public.comm_r_old, self.public.comm_d_new, self.public.comm_r_new]
+                .map(|root| element(&root));
+        [comm_r_old, comm_d_new, comm_r_new].iter().for_each(|root| out.scalar(*root));
+        self.randomness.hash(&[comm_d_new, comm_r_old], out);
+
+        let Some(first) = proof.challenge_proofs.first() else { return };
+        let comm_c = element(&node(&proof.comm_c));
+        let [root_r_old, root_r_new] =
+            [first.proof_r_old.root(), first.proof_r_new.root()].map(|root| element(&node(&root)));
+        [comm_c, root_r_old, root_r_new].iter().for_each(|root| out.scalar(*root));
+        self.apex_leaves.iter().for_each(|leaf| out.scalar(*leaf));
+        let from_apex = data_path(&first.proof_d_new).from(challenge_bit_len - partition_bit_len);
+        from_apex.siblings().for_each(|sibling| out.scalar(element(sibling)));
+        self.hashes.two.hash(&[comm_c, root_r_old], out);
+        self.hashes.two.hash(&[comm_c, root_r_new], out);
+
+        let mut row: Vec<Node> = proof.apex_leafs.iter().map(node).collect();
+        while row.len() > 1 {
+            row = row.chunks(2).map(|pair| write_pair_digest(&[pair[0], pair[1]], out)).collect();
+        }
+        write_data_steps(&from_apex, row[0], out);
+        self.write_digests(comm_r_new, out);
+    }
+
+    /// What challenges are taken from.
+    fn write_digests(&self, comm_r_new: Fr, out: &mut Writer<'_>) {
+        let PublicParams { partition_bit_len, challenge_bit_len, challenge_count, .. } = self.params;
+        let in_a_digest = Fr::CAPACITY as usize / (challenge_bit_len - partition_bit_len);
+        let digests = challenge_count.div_ceil(in_a_digest);
+        for index in 0..digests {
+            let number = (self.public.partition * digests + index) as u64;
+            out.number(number);
+            let digest = self.randomness.hash(&[comm_r_new, Fr::from(number)], out);
+            write_bits_of(&digest.to_repr(), out);
+        }
+    }
+
+    /// The block of a challenge, whose node is `challenge`. The vanilla proof was checked.
+    pub(crate) fn block<Tree: 'static + MerkleTreeTrait<Hasher = TreeRHasher>>(
+        &self,
+        proof: &ChallengeProof<Tree>,
+        challenge: u64,
+        out: &mut Writer<'_>,
+    ) {
+        let high = self.write_high_bits(challenge, out);
+        let rho = self.randomness.hash(&[self.phi, high], out);
+        let (old, new, data) = (
+            replica_path(&proof.proof_r_old),
+            replica_path(&proof.proof_r_new),
+            data_path(&proof.proof_d_new),
+        );
+        let leaf_d_new = element(&data.leaf);
+        out.scalar(old.leaf);
+        out.scalar(leaf_d_new);
+        let product = leaf_d_new * rho;
+        out.scalar(product);
+        let leaf_r_new = old.leaf + product;
+        out.scalar(leaf_r_new);
+        self.write_replica_steps(&old, old.leaf, out);
+        self.write_replica_steps(&new, leaf_r_new, out);
+
+        let PublicParams { partition_bit_len, challenge_bit_len, apex_leaf_bit_len, .. } = self.params;
+        let to_apex = challenge_bit_len - partition_bit_len - apex_leaf_bit_len;
+        self.write_choice(challenge >> to_apex, apex_leaf_bit_len, out);
+        let to_apex = data.up_to(to_apex);
+        to_apex.siblings().for_each(|sibling| out.scalar(element(sibling)));
+        write_data_steps(&to_apex, to_apex.leaf, out);
+    }
+
+    /// The highest bits of the challenge for each h, of which one counts.
+    fn write_high_bits(&self, challenge: u64, out: &mut Writer<'_>) -> Fr {
+        let PublicParams { challenge_bit_len, sector_nodes, .. } = self.params;
+        let mut chosen = 0;
+        for (index, h) in hs(sector_nodes).into_iter().enumerate() {
+            let high = challenge >> (challenge_bit_len - h);
+            let or_zero = if self.public.h_select >> index & 1 == 1 { high } else { 0 };
+            out.number(high);
+            out.number(or_zero);
+            chosen += or_zero;
+        }
+        out.number(chosen);
+        Fr::from(chosen)
+    }
+
+    /// All siblings, and then the steps.
+    fn write_replica_steps(&self, path: &Path<Fr>, leaf: Fr, out: &mut Writer<'_>) {
+        path.siblings().for_each(|sibling| out.scalar(*sibling));
+        path.steps().fold(leaf, |node, (siblings, index)| match siblings {
+            [sibling] => self.hashes.two.hash(&write_two(node, *sibling, index == 1, out), out),
+            siblings => {
+                let siblings = siblings.try_into().expect("trees are of arity 2 or 8");
+                self.hashes.eight.hash(&write_eight(node, siblings, index, out), out)
+            }
+        });
+    }
+
+    /// The apex leaf above the challenge: by each bit, the highest first, a half of those that are left.
+    fn write_choice(&self, position: u64, bits: usize, out: &mut Writer<'_>) {
+        let mut left = self.apex_leaves.clone();
+        for bit in (0..bits).rev() {
+            let half = left.len() / 2;
+            let start = if position >> bit & 1 == 1 { half } else { 0 };
+            left = left[start..start + half].to_vec();
+            left.iter().for_each(|leaf| out.scalar(*leaf));
+        }
+    }
+}
+
+/// Steps of the data's tree whose siblings are there already.
+fn write_data_steps(path: &Path<Node>, leaf: Node, out: &mut Writer<'_>) {
+    path.steps().fold(leaf, |node, (siblings, index)| {
+        let pair = if index == 1 { [siblings[0], node] } else { [node, siblings[0]] };
+        pair.iter().for_each(|node| out.scalar(element(node)));
+        write_pair_digest(&pair, out)
+    });
+}
