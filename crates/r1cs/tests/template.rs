@@ -5,8 +5,9 @@ mod toys;
 use bellpepper_core::{Circuit, ConstraintSystem};
 use cuzk_r1cs::{
     Bitmap, BlockStart, CircuitDigest, ColumnSums, ConstraintSystemMatrices, Error, Fr, Matrix,
-    PackedWitness, Side, Template, TemplateParts, circuit_digest, derive, derive_flat, evaluate,
+    PackedWitness, Side, Template, TemplateParts, Writer, circuit_digest, derive, derive_flat, evaluate,
     evaluate_packed, evaluate_packed_into, first_unsatisfied, record, row_path, walk_blocks, walk_witness,
+    write_blocks,
 };
 use ff::Field;
 use proptest::prelude::*;
@@ -35,6 +36,72 @@ fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
 }
 
+/// A witness written value by value, each with whether it is written as a bit; `spoil` changes what a block (or the header) writes.
+fn write_again(
+    template: &Template,
+    witness: &PackedWitness,
+    spoil: impl Fn(Option<usize>, Vec<(Fr, bool)>) -> Vec<(Fr, bool)> + Sync,
+) -> Result<PackedWitness, Error> {
+    let values: Vec<(Fr, bool)> = {
+        let (aux, bits) = (witness.unpack_aux(template).unwrap(), template.bits());
+        aux.into_iter().enumerate().map(|(index, value)| (value, bits.get(index))).collect()
+    };
+    let (n_header, n_block) = (template.header().n_aux(), template.block().n_aux());
+    let write = |instance: Option<usize>, out: &mut Writer<'_>| {
+        let range = match instance {
+            None => 0..n_header,
+            Some(instance) => n_header + instance * n_block..n_header + (instance + 1) * n_block,
+        };
+        for (index, (value, is_bit)) in spoil(instance, values[range].to_vec()).into_iter().enumerate() {
+            match (is_bit, index % 2) {
+                // Either way of writing it, where there are two.
+                (true, 0) => out.bits(u64::from(value == Fr::ONE), 1),
+                (true, _) => out.number(u64::from(value == Fr::ONE)),
+                (false, _) => out.scalar(value),
+            }
+        }
+        Ok(())
+    };
+    write_blocks(
+        template,
+        witness.inputs.clone(),
+        |out| write(None, out),
+        |block, out| write(Some(block), out),
+    )
+}
+
+#[test]
+fn what_does_not_fill_a_circuit_is_refused() {
+    let toy = Toy::example(3);
+    let template = derive(toy.blank(), START).unwrap();
+    let witness = walk_witness(&template, toy).unwrap();
+    let refused = |what: &str, change: fn(&mut Vec<(Fr, bool)>)| {
+        let spoilt = write_again(&template, &witness, |instance, mut values| {
+            if instance == Some(1) {
+                change(&mut values);
+            }
+            values
+        });
+        match spoilt {
+            Err(Error::OtherShape { what: found, .. }) => assert_eq!(found, what),
+            other => panic!("{other:?}"),
+        }
+    };
+    refused("aux variables that were written", |values| values.truncate(values.len() - 1));
+    refused("aux variables that were written", |values| values.push((Fr::ONE, true)));
+    // As many, but of another sort.
+    refused("scalars that were written", |values| values.iter_mut().for_each(|value| value.1 = false));
+    refused("bits in places of scalars", |values| {
+        let scalar = values.iter().position(|value| !value.1).unwrap();
+        let bit = values.iter().position(|value| value.1).unwrap();
+        values[scalar] = (Fr::ONE, true);
+        values[bit] = (Fr::ONE, false);
+    });
+    let inputs = witness.inputs[1..].to_vec();
+    let written = write_blocks(&template, inputs, |_| Ok(()), |_, _| Ok::<_, Error>(()));
+    assert!(matches!(written, Err(Error::OtherShape { what: "inputs", .. })), "{written:?}");
+}
+
 /// Everything that a template does, against the recorder and the evaluating walk.
 fn assert_template_stands_for(template: &Template, toy: &Toy) {
     let system = record(toy.blank()).unwrap();
@@ -54,6 +121,11 @@ fn assert_template_stands_for(template: &Template, toy: &Toy) {
     assert_eq!(witness.inputs, synthesis.inputs);
     assert_eq!(witness.unpack_aux(template).unwrap(), synthesis.aux);
     assert_eq!(witness.scalars.len(), template.n_scalars());
+
+    for threads in [1, 3] {
+        let written = in_pool(threads, || write_again(template, &witness, |_, values| values).unwrap());
+        assert_eq!(written, witness, "{threads} threads");
+    }
 
     assert_eq!(first_unsatisfied(template, &witness).unwrap(), None);
     for aux in [0, synthesis.aux.len() / 2, synthesis.aux.len().saturating_sub(1)] {
