@@ -65,32 +65,41 @@ impl<T> Path<T> {
     }
 }
 
-/// Writes the steps from `leaf` to the root, which is returned. The leaf is allocated before.
-pub(super) fn write_replica_path(hashes: &Hashes, path: &Path<Fr>, leaf: Fr, out: &mut Writer<'_>) -> Fr {
-    path.steps.iter().fold(leaf, |node, (siblings, index)| match &siblings[..] {
-        [sibling] => {
-            out.bits(*index as u64, 1);
-            out.scalar(*sibling);
-            hashes.two.hash(&write_two(node, *sibling, *index == 1, out), out)
-        }
+/// Writes the steps from `leaf` to the root. The leaf is allocated before.
+pub(super) fn write_replica_path(hashes: &Hashes, path: &Path<Fr>, leaf: Fr, out: &mut Writer<'_>) {
+    path.steps().fold(leaf, |node, (siblings, index)| {
+        out.bits(index as u64, (siblings.len() + 1).ilog2());
+        siblings.iter().for_each(|sibling| out.scalar(*sibling));
+        write_replica_step(hashes, node, siblings, index, out)
+    });
+}
+
+/// A step whose index and siblings are allocated: selections, and the hash.
+pub(super) fn write_replica_step(
+    hashes: &Hashes,
+    node: Fr,
+    siblings: &[Fr],
+    index: usize,
+    out: &mut Writer<'_>,
+) -> Fr {
+    match siblings {
+        [sibling] => hashes.two.hash(&write_two(node, *sibling, index == 1, out), out),
         siblings => {
-            let siblings: &[Fr; 7] = siblings.try_into().expect("trees are of arity 2 or 8");
-            out.bits(*index as u64, 3);
-            siblings.iter().for_each(|sibling| out.scalar(*sibling));
-            hashes.eight.hash(&write_eight(node, siblings, *index, out), out)
+            let siblings = siblings.try_into().expect("trees are of arity 2 or 8");
+            hashes.eight.hash(&write_eight(node, siblings, index, out), out)
         }
-    })
+    }
 }
 
 /// `insert_2`: left and right.
-pub(super) fn write_two(node: Fr, sibling: Fr, right: bool, out: &mut Writer<'_>) -> [Fr; 2] {
+fn write_two(node: Fr, sibling: Fr, right: bool, out: &mut Writer<'_>) -> [Fr; 2] {
     let pair = if right { [sibling, node] } else { [node, sibling] };
     pair.iter().for_each(|value| out.scalar(*value));
     pair
 }
 
 /// `insert_8` of storage-proofs-core: `node` at `index` among its siblings, by selections between two.
-pub(super) fn write_eight(node: Fr, siblings: &[Fr; 7], index: usize, out: &mut Writer<'_>) -> [Fr; 8] {
+fn write_eight(node: Fr, siblings: &[Fr; 7], index: usize, out: &mut Writer<'_>) -> [Fr; 8] {
     let [b, c, d, e, f, g, h] = *siblings;
     let bit = |bit: usize| index >> bit & 1 == 1;
     let (low, middle, high) = (bit(0), bit(1), bit(2));
@@ -126,14 +135,18 @@ pub(super) fn write_eight(node: Fr, siblings: &[Fr; 7], index: usize, out: &mut 
 
 /// Writes the steps from the leaf to comm_d. The leaf is allocated before.
 pub(super) fn write_data_path(path: &Path<Node>, out: &mut Writer<'_>) {
-    path.steps.iter().fold(path.leaf, |node, (siblings, index)| {
-        let sibling = siblings[0];
-        out.bits(*index as u64, 1);
-        out.scalar(element(&sibling));
-        let pair = if *index == 1 { [sibling, node] } else { [node, sibling] };
-        pair.iter().for_each(|node| out.scalar(element(node)));
-        write_pair_digest(&pair, out)
+    path.steps().fold(path.leaf, |node, (siblings, index)| {
+        out.bits(index as u64, 1);
+        out.scalar(element(&siblings[0]));
+        write_data_step(node, siblings[0], index == 1, out)
     });
+}
+
+/// A step whose index and sibling are allocated.
+pub(super) fn write_data_step(node: Node, sibling: Node, right: bool, out: &mut Writer<'_>) -> Node {
+    let pair = if right { [sibling, node] } else { [node, sibling] };
+    pair.iter().for_each(|node| out.scalar(element(node)));
+    write_pair_digest(&pair, out)
 }
 
 /// The bits of two nodes that are allocated, and their SHA-256.

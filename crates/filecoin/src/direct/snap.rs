@@ -20,7 +20,9 @@ use storage_proofs_update::constants::{POSEIDON_CONSTANTS_GEN_RANDOMNESS, TreeRH
 use storage_proofs_update::vanilla::ChallengeProof;
 use storage_proofs_update::{PartitionProof, PublicParams};
 
-use super::path::{Path, data_path, node, replica_path, write_eight, write_pair_digest, write_two};
+use super::path::{
+    Path, data_path, node, replica_path, write_data_step, write_pair_digest, write_replica_step,
+};
 use super::poseidon::{Hashes, Poseidon, poseidon};
 use super::{Node, element, write_bits_of};
 
@@ -162,12 +164,8 @@ impl SnapWriter {
     /// All siblings, and then the steps.
     fn write_replica_steps(&self, path: &Path<Fr>, leaf: Fr, out: &mut Writer<'_>) {
         path.siblings().for_each(|sibling| out.scalar(*sibling));
-        path.steps().fold(leaf, |node, (siblings, index)| match siblings {
-            [sibling] => self.hashes.two.hash(&write_two(node, *sibling, index == 1, out), out),
-            siblings => {
-                let siblings = siblings.try_into().expect("trees are of arity 2 or 8");
-                self.hashes.eight.hash(&write_eight(node, siblings, index, out), out)
-            }
+        path.steps().fold(leaf, |node, (siblings, index)| {
+            write_replica_step(&self.hashes, node, siblings, index, out)
         });
     }
 
@@ -185,9 +183,5 @@ impl SnapWriter {
 
 /// Steps of the data's tree whose siblings are there already.
 fn write_data_steps(path: &Path<Node>, leaf: Node, out: &mut Writer<'_>) {
-    path.steps().fold(leaf, |node, (siblings, index)| {
-        let pair = if index == 1 { [siblings[0], node] } else { [node, siblings[0]] };
-        pair.iter().for_each(|node| out.scalar(element(node)));
-        write_pair_digest(&pair, out)
-    });
+    path.steps().fold(leaf, |node, (siblings, index)| write_data_step(node, siblings[0], index == 1, out));
 }
