@@ -75,7 +75,7 @@ fn every_backend_gives_upstreams_bytes(circuit: Random, seed: [u8; 32]) -> Resul
                     a: synthesis.a.clone(),
                     b: synthesis.b.clone(),
                 },
-                Work::Packed { witness: packed.clone(), template: template.clone() },
+                Work::Packed { witness: packed.clone().into(), template: template.clone() },
             ];
             for work in works {
                 let proof = session.prove(work, &blinding, &Silent).unwrap();

@@ -40,7 +40,8 @@ impl Arithmetic {
         }
     }
 
-    pub(crate) fn engine(self) -> Option<Engine> {
+    /// What runs eight-wide code, if anything does.
+    pub fn engine(self) -> Option<Engine> {
         self.0
     }
 }

@@ -76,7 +76,7 @@ impl Session for CpuSession {
                 let rows = timed(observer, Phase::Evaluate, || evaluate_packed(&template, &witness));
                 let (a, b) = rows.expect("witness of another circuit");
                 let aux = witness.unpack_aux(&template).expect("witness of another circuit");
-                (witness.inputs, aux, a, b)
+                (witness.inputs.clone(), aux, a, b)
             }
         };
         let shape = &self.shape;

@@ -142,7 +142,7 @@ fn a_template_stands_for_recording_and_synthesis() {
     let witness = walk_witness(&template, circuit).unwrap();
     let blinding = Blinding::from_insecure_seed([7; 32], 0);
     let mut session = CpuBackend.prepare(&shape, None, &parameters, &Tuning::default(), &Silent).unwrap();
-    let work = Work::Packed { witness, template: Arc::new(template) };
+    let work = Work::Packed { witness: Arc::new(witness), template: Arc::new(template) };
     let proof = session.prove(work, &blinding, &Silent).unwrap();
     assert_eq!(proof, prove(&parameters, synthesis, &blinding, Ntt::Six));
 }

@@ -40,10 +40,10 @@ pub(crate) const KINDS: &[Kind] = &[
         "Do not prove with this backend: look at the card's memory and temperature, the driver, and this machine's memory.",
     ),
     kind(
-        "unsatisfied",
+        "written_otherwise",
         1,
-        "The witness does not satisfy the circuit, whose first such row is named. With `--check-witness`, or where a bit is none.",
-        "The input is false in a way that its vanilla check does not see, or this program is wrong: please report it with the input.",
+        "The witness that was written is not the one that a walk through the circuit gives; the first variable that differs is named. With `--check-witness`.",
+        "This program is wrong: prove with `--tune synthesis=template`, and please report it with the input.",
     ),
     kind(
         "bad_commitment",
@@ -182,6 +182,12 @@ pub(crate) const KINDS: &[Kind] = &[
         2,
         "There is no such registered proof; those that there are are listed.",
         "Its number on chain, or proofs-api's name.",
+    ),
+    kind(
+        "unsatisfied",
+        2,
+        "The witness does not satisfy the circuit, whose first such row is named. With `--check-witness`, or where a bit is none.",
+        "The input is false in a way that its vanilla check does not see, or this program is wrong: please report it with the input.",
     ),
     kind("unsupported_proof_type", 2, "This registered proof cannot be proved.", "The line says why."),
     kind(

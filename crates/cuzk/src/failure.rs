@@ -71,7 +71,7 @@ impl From<Error> for Failure {
             return error.into();
         }
         let exit_code = match &error {
-            Error::ProofInvalid { .. } => EXIT_NOT_VERIFIED,
+            Error::ProofInvalid { .. } | Error::WrittenOtherwise { .. } => EXIT_NOT_VERIFIED,
             Error::InnerProductKey { .. } => EXIT_ENVIRONMENT,
             _ => EXIT_REFUSED,
         };

@@ -127,9 +127,11 @@ impl Prover for BackendProver {
                 self.prepared.insert((shape, session))
             }
         };
+        let witness = synthesized.witness();
         let work = synthesized.into_work(shape)?;
         let start = Instant::now();
         let proof = session.prove(work, blinding, recorder)?;
+        witness.into_iter().for_each(|witness| synthesizer.recycle(witness));
         Ok((proof, milliseconds(synthesis_time + start.elapsed())))
     }
 

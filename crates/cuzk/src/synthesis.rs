@@ -1,9 +1,11 @@
 //! From a partition to the work of a backend, as axes `synthesis` and `presize` say.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
+use cuzk_cpu::Arithmetic;
 use cuzk_filecoin::{Kind, Statement};
-use cuzk_groth16::{Observer, Phase, Presize, Shape, Synthesis, Tuning, Work, timed};
+use cuzk_groth16::{Fr, Observer, Phase, Presize, Shape, Synthesis, Tuning, Work, timed};
 use cuzk_r1cs::{PackedWitness, Template, TemplateParts};
 
 use crate::commands::template;
@@ -21,6 +23,9 @@ pub(crate) enum WitnessCheck {
 pub(crate) struct Synthesizer {
     way: Way,
     check: WitnessCheck,
+    arithmetic: Arithmetic,
+    /// The scalars of the last witness, whose memory the next one takes.
+    spare: Cell<Vec<Fr>>,
 }
 
 enum Way {
@@ -34,7 +39,7 @@ enum Way {
 
 /// What is left of a partition.
 pub(crate) enum Synthesized {
-    Packed { witness: PackedWitness, template: Arc<Template> },
+    Packed { witness: Arc<PackedWitness>, template: Arc<Template> },
     Evaluated(cuzk_r1cs::Synthesis),
 }
 
@@ -52,12 +57,21 @@ impl Synthesizer {
                     WitnessCheck::Skip => TemplateParts::Prover,
                     WitnessCheck::EveryConstraint => TemplateParts::All,
                 };
-                let template = Arc::new(template(&statement.registered_proof(), parts, progress)?);
-                Way::ByTemplate { template, direct: tuning.synthesis == Synthesis::Direct }
+                let found = template(&statement.registered_proof(), parts, progress)?;
+                let direct = tuning.synthesis == Synthesis::Direct && found.known;
+                Way::ByTemplate { template: Arc::new(found.template), direct }
             }
             Synthesis::Enforce => Way::ByEnforcing(tuning.presize),
         };
-        Ok(Synthesizer { way, check })
+        let arithmetic = Arithmetic::of(tuning.isa)?;
+        Ok(Synthesizer { way, check, arithmetic, spare: Cell::default() })
+    }
+
+    /// Takes a witness back that is not needed any more.
+    pub(crate) fn recycle(&self, witness: Arc<PackedWitness>) {
+        if let Ok(witness) = Arc::try_unwrap(witness) {
+            self.spare.set(witness.scalars);
+        }
     }
 
     /// The template, where one was read or derived.
@@ -86,18 +100,28 @@ impl Synthesizer {
         match &self.way {
             Way::ByTemplate { template, direct } => {
                 let witnesses = timed(observer, Phase::Witness, || match direct {
-                    true => statement.write_witnesses(partitions, template),
+                    true => partitions
+                        .iter()
+                        .map(|partition| {
+                            let (engine, spare) = (self.arithmetic.engine(), self.spare.take());
+                            statement.write_witness(*partition, template, engine, spare)
+                        })
+                        .collect(),
                     false => statement.witnesses(partitions, template),
                 })?;
                 if self.check == WitnessCheck::EveryConstraint {
                     timed(observer, Phase::Check, || {
                         let mut all = partitions.iter().zip(&witnesses);
                         all.try_for_each(|(partition, witness)| {
+                            if *direct {
+                                statement.check_written(*partition, template, witness)?;
+                            }
                             statement.check_witness(*partition, template, witness)
                         })
                     })?;
                 }
-                let packed = |witness| Synthesized::Packed { witness, template: template.clone() };
+                let packed =
+                    |witness| Synthesized::Packed { witness: Arc::new(witness), template: template.clone() };
                 Ok(witnesses.into_iter().map(packed).collect())
             }
             Way::ByEnforcing(presize) => timed(observer, Phase::Synthesis, || {
@@ -117,6 +141,14 @@ impl Synthesizer {
 }
 
 impl Synthesized {
+    /// The packed witness, where there is one: for [`Synthesizer::recycle`], when nothing else has it any more.
+    pub(crate) fn witness(&self) -> Option<Arc<PackedWitness>> {
+        match self {
+            Synthesized::Packed { witness, .. } => Some(witness.clone()),
+            Synthesized::Evaluated(_) => None,
+        }
+    }
+
     /// The shape of the circuit.
     pub(crate) fn shape(&self) -> Result<Shape, cuzk_groth16::Error> {
         match self {

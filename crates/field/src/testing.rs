@@ -347,6 +347,7 @@ pub fn fr_laws(engine: Engine) {
     struct Check {
         pairs: [fr::Pair; 8],
         factors: [fr::Pair; 8],
+        constants: [[u64; 5]; 12],
     }
     struct Results {
         products: [fr::Pair; 8],
@@ -354,6 +355,8 @@ pub fn fr_laws(engine: Engine) {
         differences: [fr::Pair; 8],
         back: [fr::Pair; 8],
         large: [fr::Pair; 8],
+        scaled: [fr::Pair; 8],
+        dots: [fr::Pair; 8],
     }
     impl Kernel for Check {
         type Output = Results;
@@ -373,15 +376,18 @@ pub fn fr_laws(engine: Engine) {
                 let doubled = |columns: fr::Columns<L>| columns.add(&columns);
                 doubled(doubled(doubled(doubled(doubled(value.columns())))))
             };
+            let thirty_three_at_most =
+                |value: &Fr8<L>| thirty_two(value).sub::<1>(&Fr8::<L>::splat(&[0; 5]).columns()).carry();
             Results {
                 products: both(&|value, factor| value.mul(&factor.factor())),
                 sums: both(&|a, b| a.columns().add(&b.columns())),
                 differences: both(&|a, b| a.columns().sub::<2>(&b.columns())),
                 back: Fr8::store_pairs(values),
                 // Operands of 33 r: the widest that the table allows beside a factor.
-                large: both(&|a, b| {
-                    thirty_two(a).sub::<1>(&Fr8::<L>::splat(&[0; 5]).columns()).carry().mul(&b.factor())
-                }),
+                large: both(&|a, b| thirty_three_at_most(a).mul(&b.factor())),
+                scaled: both(&|a, b| a.mul(&b.factor()).times_16()),
+                // Twelve of them, the most that there may be.
+                dots: both(&|a, _| fr::dot(&[thirty_three_at_most(a); 12], &self.constants)),
             }
         }
     }
@@ -404,13 +410,21 @@ pub fn fr_laws(engine: Engine) {
                 std::array::from_fn(|word| if word < 4 { first[word] } else { second[word - 4] })
             })
         };
-        let results = engine.run(Check { pairs: pairs(&a), factors: pairs(&b) });
+        let results = engine.run(Check {
+            pairs: pairs(&a),
+            factors: pairs(&b),
+            constants: std::array::from_fn(|index| fr::factor_limbs(&b[index])),
+        });
         let each = |operation: &dyn Fn(usize) -> Scalar| pairs(&std::array::from_fn(operation));
         assert_eq!(results.products, each(&|i| a[i] * b[i]));
         assert_eq!(results.sums, each(&|i| a[i] + b[i]));
         assert_eq!(results.differences, each(&|i| a[i] - b[i]));
         assert_eq!(results.back, pairs(&a));
         assert_eq!(results.large, each(&|i| Scalar::from(32) * a[i] * b[i]));
+        assert_eq!(results.scaled, each(&|i| Scalar::from(16) * a[i] * b[i]));
+        let sum: Scalar = b[..12].iter().sum();
+        assert_eq!(results.dots, each(&|i| Scalar::from(32) * a[i] * sum));
+        assert_eq!(fr::limbs(&a[0])[0], fr::words(&a[0])[0] & ((1 << 52) - 1));
     }
 }
 

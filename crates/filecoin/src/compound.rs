@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use bellpepper_core::Circuit;
 use bellperson::groth16 as upstream;
 use blstrs::{Bls12, Scalar as Fr};
+use cuzk_field::Engine;
 use cuzk_groth16::{Blinding, Observer, Proof, VerifyingKey};
 use cuzk_r1cs::{
     BlockStart, PackedWitness, Sink, SynthesisError, Template, Walkable, walk_blocks, walk_witness,
@@ -16,6 +17,7 @@ use storage_proofs_core::parameter_cache::ParameterSetMetadata;
 use storage_proofs_core::proof::ProofScheme;
 
 use crate::Error;
+use crate::direct::Sheet;
 use crate::reference::{self, ReferenceParameters, ReferenceProof};
 
 /// A circuit of any type, to be walked once.
@@ -60,8 +62,14 @@ pub(crate) trait Provable: Sync {
     /// Walks a partition for its witness, blocks in parallel where upstream can build them one by one.
     fn witness(&self, partition: usize, template: &Template) -> Result<PackedWitness, Error>;
 
-    /// Writes a partition's witness without a walk.
-    fn write_witness(&self, partition: usize, template: &Template) -> Result<PackedWitness, Error>;
+    /// Writes a partition's witness without a walk, eight-wide by `engine`, over the scalars of an earlier one.
+    fn write_witness(
+        &self,
+        partition: usize,
+        template: &Template,
+        engine: Option<Engine>,
+        spare: Vec<Fr>,
+    ) -> Result<PackedWitness, Error>;
 
     /// Proves a partition through unmodified bellperson.
     fn prove_by_reference(
@@ -102,19 +110,15 @@ where
     pub(crate) vanilla: Cow<'v, [S::Proof]>,
     /// The circuit of the header and one block of a partition; `None` where upstream builds whole partitions only.
     pub(crate) block: Option<BlockOf<'v, S, C, P>>,
-    /// Writes a partition's witness, given its inputs with ONE first.
+    /// Writes a partition's witness.
     pub(crate) writer: WriterOf<'v, S, C, P>,
     pub(crate) circuit: PhantomData<fn() -> (C, P)>,
 }
 
 type BlockOf<'v, S, C, P> = fn(&Compound<'v, S, C, P>, partition: usize, block: usize) -> Result<C, Error>;
 
-type WriterOf<'v, S, C, P> = fn(
-    &Compound<'v, S, C, P>,
-    partition: usize,
-    template: &Template,
-    inputs: Vec<Fr>,
-) -> Result<PackedWitness, Error>;
+type WriterOf<'v, S, C, P> =
+    fn(&Compound<'v, S, C, P>, partition: usize, Sheet<'_>) -> Result<PackedWitness, Error>;
 
 /// Upstream's parameters of a scheme with a number of partitions.
 pub(crate) fn public_params<S, C, P>(
@@ -179,9 +183,15 @@ where
         }
     }
 
-    fn write_witness(&self, partition: usize, template: &Template) -> Result<PackedWitness, Error> {
+    fn write_witness(
+        &self,
+        partition: usize,
+        template: &Template,
+        engine: Option<Engine>,
+        spare: Vec<Fr>,
+    ) -> Result<PackedWitness, Error> {
         let inputs = std::iter::once(Fr::from(1)).chain(self.public_inputs(partition)?).collect();
-        (self.writer)(self, partition, template, inputs)
+        (self.writer)(self, partition, Sheet { template, inputs, engine, spare })
     }
 
     fn prove_by_reference(

@@ -268,6 +268,20 @@ pub enum Error {
         path: String,
     },
 
+    /// A written witness that is not the walked one.
+    #[error(
+        "partition {partition}: the witness that was written differs from the walked one, first at aux variable {aux} ({path}); \
+         `--tune synthesis=template` does without writing"
+    )]
+    WrittenOtherwise {
+        /// The partition.
+        partition: usize,
+        /// The first variable with another value.
+        aux: usize,
+        /// Where the circuit allocates it.
+        path: String,
+    },
+
     /// A sector that cannot be made without sealing it.
     #[error("{proof} has no synthetic sector: {reason}")]
     NoSyntheticSector {
@@ -339,6 +353,7 @@ impl Error {
             Error::InnerProductKey { .. } => "parameters",
             Error::ProofInvalid { .. } => "proof_invalid",
             Error::Unsatisfied { .. } | Error::Circuit(cuzk_r1cs::Error::NotABit { .. }) => "unsatisfied",
+            Error::WrittenOtherwise { .. } => "written_otherwise",
             Error::CircuitChanged { .. } => "circuit_changed",
             Error::Circuit(_) => "circuit",
             Error::NoSyntheticSector { .. } => "no_synthetic_sector",

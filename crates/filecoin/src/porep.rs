@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use cuzk_r1cs::{BlockStart, Writer, write_blocks};
+use cuzk_r1cs::{BlockStart, Writer};
 use filecoin_hashers::{HashFunction, Hasher};
 use filecoin_proofs::constants::{
     DefaultPieceHasher, SectorShape2KiB, SectorShape8MiB, SectorShape32GiB, SectorShape64GiB,
@@ -279,20 +279,20 @@ impl Porep {
                     partition,
                 )
             }),
-            writer: |all, partition, template, inputs| {
+            writer: |all, partition, sheet| {
                 let params = &all.params.vanilla_params;
                 let challenges =
                     all.inputs.challenges(&params.challenges, params.graph.size(), Some(partition));
                 let vanilla = &all.vanilla[partition];
-                let writer = PorepWriter::new(&all.inputs.replica_id, params.num_layers);
+                let writer = PorepWriter::new(&all.inputs.replica_id, params.num_layers, sheet.engine);
                 let header = |out: &mut Writer<'_>| {
                     // A statement without openings has no header, and is refused for what is missing.
                     if let (Some(first), Some(tau)) = (vanilla.first(), &all.inputs.tau) {
-                        writer.header(&roots(&tau.comm_d, &tau.comm_r, first), out);
+                        writer.header(&roots(&tau.comm_d, &tau.comm_r, first), out)?;
                     }
                     Ok(())
                 };
-                write_blocks(template, inputs, header, |block, out| {
+                sheet.write(&writer.hashes, vanilla.len(), header, |block, out| {
                     writer.block(&vanilla[block], challenges[block] as u64, out)
                 })
             },

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use cuzk_fault::{Fault, injected};
-use cuzk_r1cs::{BlockStart, Writer, write_blocks};
+use cuzk_r1cs::{BlockStart, Writer};
 use filecoin_hashers::poseidon::PoseidonHasher;
 use filecoin_hashers::{HashFunction, Hasher};
 use filecoin_proofs::constants::{SectorShape2KiB, SectorShape32GiB, SectorShape64GiB};
@@ -274,22 +274,26 @@ impl Post {
             },
             vanilla: Cow::Owned(vanilla),
             block: Some(one_sector),
-            writer: |all, partition, template, inputs| {
-                let writer = PostWriter::new();
+            writer: |all, partition, sheet| {
+                let writer = PostWriter::new(sheet.engine);
                 let public = public_sectors(all, partition);
                 let opened = &all.vanilla[partition].sectors;
                 let nothing = |_: &mut Writer<'_>| Ok(());
-                write_blocks(template, inputs, nothing, |block, out| {
-                    if let Some(sector) = public.get(block).or(public.last()) {
-                        writer.block::<Tree>(&sector.comm_r, &opened[block], out);
+                let challenges = all.params.vanilla_params.challenge_count;
+                sheet.write(&writer.hashes, PATHS_AT_ONCE.div_ceil(challenges), nothing, |block, out| {
+                    match public.get(block).or(public.last()) {
+                        Some(sector) => writer.block::<Tree>(&sector.comm_r, &opened[block], out),
+                        None => Ok(vec![]),
                     }
-                    Ok(())
                 })
             },
             circuit: PhantomData,
         }))
     }
 }
+
+/// Paths whose hashes are computed together: a multiple of 8, all of a winning PoSt, and little memory.
+const PATHS_AT_ONCE: usize = 80;
 
 /// The circuit of one sector of a partition. A partition that is not full repeats its last sector.
 fn one_sector<Tree: 'static + MerkleTreeTrait>(

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use cuzk_r1cs::{BlockStart, Writer, write_blocks};
+use cuzk_r1cs::{BlockStart, Writer};
 use filecoin_hashers::{HashFunction, Hasher};
 use filecoin_proofs::constants::{SectorShape2KiB, SectorShape32GiB, SectorShape64GiB};
 use filecoin_proofs::types::{MerkleTreeTrait, SectorUpdateConfig};
@@ -195,7 +195,7 @@ impl Snap {
             vanilla: Cow::Borrowed(partitions),
             // The bits of a challenge come from its place in a digest of several.
             block: None,
-            writer: |all, partition, template, inputs| {
+            writer: |all, partition, sheet| {
                 let (params, public) = (&all.params.vanilla_params, &all.inputs);
                 let proof = &all.vanilla[partition];
                 let node = |root: &dyn AsRef<[u8]>| root.as_ref().try_into().expect("32 bytes");
@@ -210,16 +210,13 @@ impl Snap {
                         phi: node(&phi(&public.comm_d_new, &public.comm_r_old)),
                     },
                     proof,
+                    sheet.engine,
                 );
                 let challenges: Vec<u32> =
                     Challenges::new(params.sector_nodes, public.comm_r_new, partition).collect();
-                let header = |out: &mut Writer<'_>| {
-                    writer.header(proof, out);
-                    Ok(())
-                };
-                write_blocks(template, inputs, header, |block, out| {
-                    writer.block(&proof.challenge_proofs[block], u64::from(challenges[block]), out);
-                    Ok(())
+                let header = |out: &mut Writer<'_>| writer.header(proof, out);
+                sheet.write(&writer.hashes, challenges.len(), header, |block, out| {
+                    writer.block(&proof.challenge_proofs[block], u64::from(challenges[block]), out)
                 })
             },
             circuit: PhantomData,

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use blstrs::Scalar as Fr;
 use cuzk_fault::{Fault, injected};
+use cuzk_field::Engine;
 use cuzk_groth16::{Blinding, Observer, Proof, VerifyingKey};
 use cuzk_r1cs::{PackedWitness, Synthesis, Template};
 use filecoin_proofs_api::{PoStType, RegisteredPoStProof, RegisteredSealProof, RegisteredUpdateProof};
@@ -460,15 +461,19 @@ impl Statement {
         self.provable(partition)?.witness(partition, template)
     }
 
-    /// As [`Statement::witnesses`], without a walk through the circuit (`synthesis = direct`): the same, value for value. 5 ms of a thread
+    /// As [`Statement::witness`], without a walk through the circuit (`synthesis = direct`): the same, value for value. 5 ms of a thread
     /// for a PoRep of 2 KiB, which takes a second to walk.
-    pub fn write_witnesses(
+    ///
+    /// With an engine hashes are computed eight at a time. `spare` is the scalars of an earlier witness of this circuit, whose memory is
+    /// used again; empty for a first one.
+    pub fn write_witness(
         &self,
-        partitions: &[usize],
+        partition: usize,
         template: &Template,
-    ) -> Result<Vec<PackedWitness>, Error> {
-        let write = |partition: &usize| self.provable(*partition)?.write_witness(*partition, template);
-        partitions.par_iter().map(write).collect()
+        engine: Option<Engine>,
+        spare: Vec<Fr>,
+    ) -> Result<PackedWitness, Error> {
+        self.provable(partition)?.write_witness(partition, template, engine, spare)
     }
 
     /// The witnesses of several partitions, all at once: what keeps the threads busy where a partition's blocks do not.
@@ -488,6 +493,20 @@ impl Statement {
         let path = cuzk_r1cs::row_path(self.provable(partition)?.circuit(partition)?, row);
         let path = path.map_err(cuzk_r1cs::Error::from)?.unwrap_or_default();
         Err(Error::Unsatisfied { partition, row, path })
+    }
+
+    /// Compares a written witness with the walked one, and names the gadget of the first variable that differs. Walks the circuit.
+    pub fn check_written(
+        &self,
+        partition: usize,
+        template: &Template,
+        written: &PackedWitness,
+    ) -> Result<(), Error> {
+        let walked = self.witness(partition, template)?;
+        let Some(aux) = written.first_difference(&walked, template)? else { return Ok(()) };
+        let path = cuzk_r1cs::aux_path(self.provable(partition)?.circuit(partition)?, aux);
+        let path = path.map_err(cuzk_r1cs::Error::from)?.unwrap_or_default();
+        Err(Error::WrittenOtherwise { partition, aux, path })
     }
 
     /// Proves a partition through unmodified bellperson.

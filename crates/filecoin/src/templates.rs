@@ -62,6 +62,8 @@ pub struct CachedTemplate {
     pub template: Template,
     /// Whether it was read or derived.
     pub origin: Origin,
+    /// Whether it is the circuit that this program knows, by the digest of its R1CS: only then is its witness written.
+    pub known: bool,
     /// What the user may want to know: a file that was ignored, or could not be written.
     pub note: Option<String>,
 }
@@ -89,24 +91,49 @@ impl TemplateCache {
 
     /// The template of a circuit from its file, else derived and written for the next time. A file that is stale,
     /// foreign, damaged or cannot be read or written is ignored with a note. A derived template whose counts are not the
-    /// known circuit's is an error: upstream has changed.
+    /// known circuit's is an error: upstream has changed, and parameters with it. One with the same counts and another digest is not
+    /// kept, and a note says so; comparing takes 10 ns a term.
     pub fn get(&self, proof: &RegisteredProof, parts: TemplateParts) -> Result<CachedTemplate, Error> {
-        let circuit = proof.known_circuit()?;
+        self.get_as(proof.known_circuit()?, proof, parts)
+    }
+
+    fn get_as(
+        &self,
+        circuit: &KnownCircuit,
+        proof: &RegisteredProof,
+        parts: TemplateParts,
+    ) -> Result<CachedTemplate, Error> {
         let path = self.path(circuit);
         let ignored = match read(&path, circuit, parts) {
-            Ok(template) => return Ok(CachedTemplate { template, origin: Origin::File, note: None }),
+            Ok(template) => {
+                return Ok(CachedTemplate { template, origin: Origin::File, known: true, note: None });
+            }
             Err(cuzk_r1cs::Error::Io(error)) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => Some(format!("{}: ignored: {error}", path.display())),
         };
         let template = proof.derive_template()?;
         circuit.check_counts(&template)?;
-        let written = write_atomically(&path, |out| {
-            template.write(&circuit.digest(), out).map_err(|error| WriteError(error.to_string()))
-        });
-        let unwritten = written.err().map(|error| format!("the template was not kept: {}", error.0));
+        let digest = template.circuit_digest()?;
+        let known = digest == circuit.digest();
+        let unwritten = match known {
+            true => self.keep(&path, circuit, &template),
+            false => Some(format!(
+                "the circuit of {proof} has digest {digest}, and this program knows {}: witnesses are walked \
+                 (`synthesis=template`), not written",
+                circuit.digest()
+            )),
+        };
         let notes: Vec<String> = ignored.into_iter().chain(unwritten).collect();
         let note = (!notes.is_empty()).then(|| notes.join("; "));
-        Ok(CachedTemplate { template, origin: Origin::Derived, note })
+        Ok(CachedTemplate { template, origin: Origin::Derived, known, note })
+    }
+
+    /// Writes a template for the next time; says why not.
+    fn keep(&self, path: &Path, circuit: &KnownCircuit, template: &Template) -> Option<String> {
+        let written = write_atomically(path, |out| {
+            template.write(&circuit.digest(), out).map_err(|error| WriteError(error.to_string()))
+        });
+        written.err().map(|error| format!("the template was not kept: {}", error.0))
     }
 }
 
@@ -125,5 +152,29 @@ struct WriteError(String);
 impl From<StoreError> for WriteError {
     fn from(error: StoreError) -> Self {
         WriteError(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{SectorSize, window_post};
+
+    #[test]
+    fn a_circuit_with_another_digest_is_not_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = TemplateCache::new(folder.path());
+        let proof = RegisteredProof::Post(window_post(SectorSize::KiB2));
+        let circuit = proof.known_circuit().unwrap();
+        let other = KnownCircuit { sha256: "00".repeat(32), ..circuit.clone() };
+
+        let found = cache.get_as(&other, &proof, TemplateParts::Prover).unwrap();
+        assert!(!found.known);
+        let note = found.note.unwrap();
+        assert!(note.contains(&circuit.sha256) && note.contains(&other.sha256), "{note}");
+        assert!(!cache.path(&other).exists());
+
+        let found = cache.get(&proof, TemplateParts::Prover).unwrap();
+        assert!(found.known && found.note.is_none() && cache.path(circuit).exists());
     }
 }

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use cuzk_field::{Engine, testing::engines};
 use cuzk_filecoin::fixture::{PorepFixture, PostFixture, SnapFixture};
 use cuzk_filecoin::synthetic::C1Shape;
 use cuzk_filecoin::{
-    Input, Kind, MAX_INPUT_BYTES, Overrides, PorepApi, SectorSize, Statement, seal_of_size, update_of_size,
-    window_post, winning_post,
+    Error, Input, Kind, MAX_INPUT_BYTES, Overrides, PorepApi, SectorSize, Statement, seal_of_size,
+    update_of_size, window_post, winning_post,
 };
 
 fn open(file: &Path) -> Statement {
@@ -35,24 +36,31 @@ fn synthetic(kind: Kind, size: SectorSize, sectors: usize, seed: u64) -> Stateme
     open(&folder.path().join("statement.json"))
 }
 
-/// Every value of these partitions, and every constraint of the first.
+/// Every value of these partitions by every arithmetic, and every constraint of the first.
 fn assert_written_as_walked(statement: &Statement, partitions: &[usize]) {
     let template = statement.registered_proof().derive_template().unwrap();
-    let written = statement.write_witnesses(partitions, &template).unwrap();
-    for (partition, written) in partitions.iter().zip(&written) {
+    let engines: Vec<Option<Engine>> = [None].into_iter().chain(engines().into_iter().map(Some)).collect();
+    // Each witness is written over the one before.
+    let mut scalars = vec![];
+    for partition in partitions {
         let walked = statement.witness(*partition, &template).unwrap();
-        let name = format!("{}, partition {partition}", statement.registered_proof());
-        assert!(written.inputs == walked.inputs, "{name}: other inputs");
-        let aux = |bits: &cuzk_r1cs::Bitmap| bits.words().to_vec();
-        let differs =
-            aux(&written.bits).iter().zip(aux(&walked.bits)).position(|(written, walked)| *written != walked);
-        assert_eq!(differs, None, "{name}: a bit of this word is another");
-        let differs =
-            written.scalars.iter().zip(&walked.scalars).position(|(written, walked)| written != walked);
-        assert_eq!(differs, None, "{name}: this scalar is another");
-        assert!(*written == walked, "{name}: other counts");
+        for engine in &engines {
+            let written = statement.write_witness(*partition, &template, *engine, scalars).unwrap();
+            let engine = engine.map_or("portable", Engine::name);
+            let name = format!("{}, partition {partition}, {engine}", statement.registered_proof());
+            assert_eq!(
+                written.first_difference(&walked, &template).unwrap(),
+                None,
+                "{name}: this variable is another"
+            );
+            assert!(written == walked, "{name}: other inputs");
+            // One for all, as they are equal.
+            if (partition, engine) == (&partitions[0], "portable") {
+                statement.check_witness(*partition, &template, &written).unwrap();
+            }
+            scalars = written.scalars;
+        }
     }
-    statement.check_witness(partitions[0], &template, &written[0]).unwrap();
 }
 
 #[test]
@@ -108,4 +116,20 @@ fn replica_updates() {
     }
     // Of several partitions.
     assert_written_as_walked(&synthetic(Kind::Snap, SectorSize::MiB8, 0, 1), &[0, 1]);
+}
+
+#[test]
+fn a_difference_from_the_walk_has_the_name_of_its_gadget() {
+    let statement = synthetic(Kind::WindowPost, SectorSize::KiB2, 1, 1);
+    let template = statement.registered_proof().derive_template().unwrap();
+    let mut written = statement.write_witness(0, &template, None, vec![]).unwrap();
+    statement.check_written(0, &template, &written).unwrap();
+    *written.scalars.last_mut().unwrap() += cuzk_r1cs::Fr::from(1);
+    match statement.check_written(0, &template, &written) {
+        Err(Error::WrittenOtherwise { partition: 0, aux, path }) => {
+            assert_eq!(aux, template.n_aux() - 1);
+            assert!(path.contains("/sector_1/challenge_inclusion_9/"), "{path}");
+        }
+        other => panic!("{other:?}"),
+    }
 }

@@ -139,8 +139,8 @@ pub enum Work {
     },
     /// A packed witness, of which the backend evaluates a and b.
     Packed {
-        /// The witness.
-        witness: PackedWitness,
+        /// The witness; shared, so that its memory can be used again afterwards.
+        witness: Arc<PackedWitness>,
         /// Its circuit.
         template: Arc<Template>,
     },

@@ -343,7 +343,7 @@ const SYNTHESIS: Axis = Axis {
         Value {
             name: "direct",
             what: "the witness is written in the order in which the gadgets allocate, without calling them",
-            measured: "the witness of a PoRep of 2 KiB 5.2 ms on two threads, template 490 ms; of a replica update of 2 KiB 3.3 ms, template 569 ms; of a partition of a PoRep of 32 GiB 148 ms on two, 252 ms on one (medians of five runs, interleaved at 2 KiB, 2-core Zen 3 guest without IFMA, 2026-11-30)",
+            measured: "medians, after the first of a process, for which neptune computes its constants (50 ms): PoRep of 2 KiB 2.0 ms on two threads, template 385 ms; a partition of a PoRep of 32 GiB 43 ms on two and 57 ms on one, with isa=portable 116 ms; all ten 465 ms; winning PoSt of 32 GiB 5.7 ms, portable 24 ms; window PoSt of 2349 sectors 1.2 s, portable 9.5 s with the first touch of 4 GB (two of the cores of a Xeon with IFMA, 2026-11-30)",
         },
         Value {
             name: "template",

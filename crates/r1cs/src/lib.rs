@@ -11,7 +11,7 @@
 //!   proved row by row;
 //! * [`walk_witness`] and [`walk_blocks`] walk it with values, ignore the rows, and keep a [`PackedWitness`], from which
 //!   [`evaluate_packed`] computes `A·w` and `B·w` (`synthesis = template`), and [`first_unsatisfied`] compares each row
-//!   with C; [`row_path`] names a row.
+//!   with C; [`row_path`] names a row, and [`aux_path`] a variable.
 //!
 //! All append the rows that Groth16 as Filecoin uses it needs after the circuit's own: `inputᵢ · 0 = 0` for every
 //! input, ONE included, so that every input has a point in the A query.
@@ -53,7 +53,7 @@ pub use qap::ColumnSums;
 pub use record::{ConstraintSystemMatrices, Matrix, Term, Variable, record};
 pub use shape::{Place, ShapeTerm};
 pub use template::{BitFactors, Run, Section, Side, Template};
-pub use walk::{Row, Sink, Walkable, row_path, walk};
+pub use walk::{Row, Sink, Walkable, aux_path, row_path, walk};
 pub use witness::{walk_blocks, walk_witness};
 pub use writer::{Writer, write_blocks};
 

@@ -17,6 +17,13 @@ pub struct PackedWitness {
 }
 
 impl PackedWitness {
+    /// From its parts, if their counts are the template's.
+    pub fn new(template: &Template, inputs: Vec<Fr>, bits: Bitmap, scalars: Vec<Fr>) -> Result<Self, Error> {
+        let witness = PackedWitness { inputs, bits, scalars };
+        witness.check_shape(template)?;
+        Ok(witness)
+    }
+
     /// Packs an assignment, checking each value. `aux` in order of allocation, `inputs` with ONE first.
     pub fn pack(template: &Template, inputs: Vec<Fr>, aux: &[Fr]) -> Result<Self, Error> {
         check_count("inputs", inputs.len(), template.n_inputs())?;
@@ -57,6 +64,20 @@ impl PackedWitness {
             }
         }
         Ok(aux)
+    }
+
+    /// The first aux variable that has another value in another witness of the same circuit.
+    pub fn first_difference(&self, other: &Self, template: &Template) -> Result<Option<usize>, Error> {
+        self.check_shape(template)?;
+        other.check_shape(template)?;
+        let mut words = self.bits.words().iter().zip(other.bits.words()).map(|(own, other)| own ^ other);
+        let bit = words.position(|differs| differs != 0).map(|word| {
+            let differs = self.bits.words()[word] ^ other.bits.words()[word];
+            64 * word + differs.trailing_zeros() as usize
+        });
+        let scalar = self.scalars.iter().zip(&other.scalars).position(|(own, other)| own != other);
+        let scalar = scalar.map(|scalar| template.aux_of_scalar(scalar));
+        Ok(bit.into_iter().chain(scalar).min())
     }
 
     /// Refuses a witness of another circuit.

@@ -326,6 +326,17 @@ impl Template {
         std::iter::once(header).chain(blocks)
     }
 
+    /// The aux variable whose value is this scalar of a packed witness. One look at each variable of a section.
+    pub(crate) fn aux_of_scalar(&self, scalar: usize) -> usize {
+        let holds =
+            |placement: &Placement<'_>| scalar < placement.first_scalar + placement.section.n_scalars();
+        let placement = self.placements().find(holds).expect("the scalar of a witness of this circuit");
+        let bits = &placement.section.bits;
+        let mut scalars = (0..bits.len()).filter(|index| !bits.get(*index));
+        let index = scalars.nth(scalar - placement.first_scalar).expect("it is one of this section's");
+        placement.first_aux + index
+    }
+
     /// Which variables occur in A and B. One look at each term of the header and of one block.
     pub fn densities(&self) -> Densities {
         let mut sections = [&self.header, &self.block].map(|section| SectionDensities::of(self, section));

@@ -83,20 +83,55 @@ pub fn walk(circuit: impl Walkable, sink: &mut dyn Sink) -> Result<(), Synthesis
 
 /// The gadget path at which the circuit enforces its own row `row`; `None` when it has fewer. In no memory.
 pub fn row_path(circuit: impl Walkable, row: usize) -> Result<Option<String>, SynthesisError> {
-    let mut finder = PathFinder { rows_before: row, path: vec![], found: None };
+    let mut finder = PathFinder { wanted: Wanted::Row(row), path: vec![], found: None };
     circuit.walk_into(&mut finder)?;
     Ok(finder.found)
 }
 
+/// The gadget path at which the circuit allocates its aux variable `aux`; `None` when it has fewer. In no memory.
+pub fn aux_path(circuit: impl Walkable, aux: usize) -> Result<Option<String>, SynthesisError> {
+    let mut finder = PathFinder { wanted: Wanted::Aux(aux), path: vec![], found: None };
+    let walked = circuit.walk_into(&mut finder);
+    // The walk ends, as failed, where the variable is found.
+    if finder.found.is_none() {
+        walked?;
+    }
+    Ok(finder.found)
+}
+
 struct PathFinder {
-    rows_before: usize,
+    wanted: Wanted,
     path: Vec<String>,
     found: Option<String>,
 }
 
+/// What is looked for, by how many come before it.
+enum Wanted {
+    Row(usize),
+    Aux(usize),
+}
+
+impl PathFinder {
+    fn find(&mut self, name: String) {
+        let path = self.path.iter().cloned().chain([name]);
+        self.found = Some(path.collect::<Vec<_>>().join("/"));
+    }
+}
+
 impl Sink for PathFinder {
     fn alloc(&mut self, _: &mut dyn FnMut() -> Result<Fr, SynthesisError>) -> Result<(), SynthesisError> {
-        Ok(())
+        match &mut self.wanted {
+            Wanted::Aux(0) => Err(SynthesisError::Unsatisfiable),
+            Wanted::Aux(before) => {
+                *before -= 1;
+                Ok(())
+            }
+            Wanted::Row(_) => Ok(()),
+        }
+    }
+
+    fn failed_at(&mut self, name: String) {
+        self.find(name);
     }
 
     fn alloc_input(
@@ -107,13 +142,10 @@ impl Sink for PathFinder {
     }
 
     fn enforce(&mut self, row: &mut dyn Row) {
-        match self.rows_before.checked_sub(1) {
-            Some(rows_before) => self.rows_before = rows_before,
-            None if self.found.is_none() => {
-                let path = self.path.iter().cloned().chain([row.name()]);
-                self.found = Some(path.collect::<Vec<_>>().join("/"));
-            }
-            None => {}
+        match &mut self.wanted {
+            Wanted::Row(0) if self.found.is_none() => self.find(row.name()),
+            Wanted::Row(before) => *before = before.saturating_sub(1),
+            Wanted::Aux(_) => {}
         }
     }
 

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::packed::check_count;
 use crate::template::Section;
-use crate::{Bitmap, Error, Fr, PackedWitness, Template};
+use crate::{Bitmap, Error, Fr, Template};
 
 /// Takes the aux variables of a section in order of allocation: bits as bits, everything else as scalars.
 pub struct Writer<'a> {
@@ -12,7 +12,8 @@ pub struct Writer<'a> {
     /// Bits that do not fill a word yet.
     last: u64,
     n_last: u32,
-    scalars: &'a mut [Fr],
+    /// Where scalars still go.
+    places: std::slice::IterMut<'a, Fr>,
     /// Scalars written, also those that had no place.
     n_scalars: usize,
     /// Which variables are bits.
@@ -22,7 +23,8 @@ pub struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn new(section: &'a Section, scalars: &'a mut [Fr]) -> Self {
         let words = Vec::with_capacity(section.n_aux() / 64 + 1);
-        Writer { words, last: 0, n_last: 0, scalars, n_scalars: 0, is_bit: section.bits() }
+        let places = scalars.iter_mut();
+        Writer { words, last: 0, n_last: 0, places, n_scalars: 0, is_bit: section.bits() }
     }
 
     /// The `n` lowest bits of `value`, the lowest first; the others must be 0.
@@ -55,10 +57,26 @@ impl<'a> Writer<'a> {
     #[inline(always)]
     pub fn scalar(&mut self, value: Fr) {
         self.bits(0, 1);
-        if let Some(place) = self.scalars.get_mut(self.n_scalars) {
+        if let Some(place) = self.places.next() {
             *place = value;
         }
         self.n_scalars += 1;
+    }
+
+    /// The places of the next `n` values that need not be bits, to be filled before the witness is used. An error where the circuit has
+    /// fewer.
+    pub fn scalars(&mut self, n: usize) -> Result<&'a mut [Fr], Error> {
+        let places = std::mem::take(&mut self.places).into_slice();
+        let n_left = places.len();
+        let Some((own, rest)) = places.split_at_mut_checked(n) else {
+            return Err(Error::OtherShape { what: "scalars left to write", found: n, expected: n_left });
+        };
+        self.places = rest.iter_mut();
+        self.n_scalars += n;
+        for start in (0..n).step_by(64) {
+            self.bits(0, 64.min(n - start) as u32);
+        }
+        Ok(own)
     }
 
     /// The bits, if all that was written is what the section has, each in its place.
@@ -77,33 +95,50 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Writes the header, and the blocks on all threads of the current rayon pool. The result does not depend on the number of threads.
-pub fn write_blocks<E: From<Error> + Send>(
-    template: &Template,
-    inputs: Vec<Fr>,
-    header: impl FnOnce(&mut Writer<'_>) -> Result<(), E>,
-    block: impl Fn(usize, &mut Writer<'_>) -> Result<(), E> + Sync,
-) -> Result<PackedWitness, E> {
-    check_count("inputs", inputs.len(), template.n_inputs())?;
-    let mut scalars = vec![Fr::from(0); template.n_scalars()];
+/// Writes the header, and the blocks on all threads of the current rayon pool; returns the bits. The result does not depend on the number
+/// of threads.
+///
+/// `scalars` has a place for each scalar of the template. What a block leaves to be done is done by `complete`, for `at_once` blocks
+/// together: it fills the places that [`Writer::scalars`] gave.
+pub fn write_blocks<'a, C: Send, E: From<Error> + Send>(
+    template: &'a Template,
+    scalars: &'a mut [Fr],
+    header: impl FnOnce(&mut Writer<'a>) -> Result<(), E>,
+    block: impl Fn(usize, &mut Writer<'a>) -> Result<C, E> + Sync,
+    at_once: usize,
+    complete: impl Fn(Vec<C>) + Sync,
+) -> Result<Bitmap, E> {
+    check_count("scalars", scalars.len(), template.n_scalars())?;
     let (of_header, mut rest) = scalars.split_at_mut(template.header().n_scalars());
     // A block without scalars still has a slice, an empty one.
     let mut slices = vec![];
-    for _ in 0..template.instances() {
+    for instance in 0..template.instances() {
         let (slice, after) = rest.split_at_mut(template.block().n_scalars());
-        slices.push(slice);
+        slices.push((instance, slice));
         rest = after;
     }
     let mut writer = Writer::new(template.header(), of_header);
     header(&mut writer)?;
     let mut bits = writer.finish(template.header())?;
-    let written: Vec<Bitmap> = (slices.into_par_iter().enumerate().with_max_len(1))
-        .map(|(instance, slice)| {
-            let mut writer = Writer::new(template.block(), slice);
-            block(instance, &mut writer)?;
-            Ok(writer.finish(template.block())?)
+    let write = |(instance, slice)| {
+        let mut writer = Writer::new(template.block(), slice);
+        let left = block(instance, &mut writer)?;
+        Ok((writer.finish(template.block())?, left))
+    };
+    let mut groups = vec![];
+    while !slices.is_empty() {
+        let rest = slices.split_off(at_once.clamp(1, slices.len()));
+        groups.push(std::mem::replace(&mut slices, rest));
+    }
+    let written: Vec<Vec<Bitmap>> = (groups.into_par_iter().with_max_len(1))
+        .map(|group| {
+            let written: Result<Vec<(Bitmap, C)>, E> =
+                group.into_par_iter().with_max_len(1).map(write).collect();
+            let (bits, left) = written?.into_iter().unzip();
+            complete(left);
+            Ok(bits)
         })
         .collect::<Result<_, E>>()?;
-    written.iter().for_each(|block| bits.append(block));
-    Ok(PackedWitness { inputs, bits, scalars })
+    written.iter().flatten().for_each(|block| bits.append(block));
+    Ok(bits)
 }

@@ -5,9 +5,9 @@ mod toys;
 use bellpepper_core::{Circuit, ConstraintSystem};
 use cuzk_r1cs::{
     Bitmap, BlockStart, CircuitDigest, ColumnSums, ConstraintSystemMatrices, Error, Fr, Matrix,
-    PackedWitness, Side, Template, TemplateParts, Writer, circuit_digest, derive, derive_flat, evaluate,
-    evaluate_packed, evaluate_packed_into, first_unsatisfied, record, row_path, walk_blocks, walk_witness,
-    write_blocks,
+    PackedWitness, Side, Template, TemplateParts, Writer, aux_path, circuit_digest, derive, derive_flat,
+    evaluate, evaluate_packed, evaluate_packed_into, first_unsatisfied, record, row_path, walk_blocks,
+    walk_witness, write_blocks,
 };
 use ff::Field;
 use proptest::prelude::*;
@@ -47,27 +47,44 @@ fn write_again(
         aux.into_iter().enumerate().map(|(index, value)| (value, bits.get(index))).collect()
     };
     let (n_header, n_block) = (template.header().n_aux(), template.block().n_aux());
-    let write = |instance: Option<usize>, out: &mut Writer<'_>| {
+    let values = |instance: Option<usize>| {
         let range = match instance {
             None => 0..n_header,
             Some(instance) => n_header + instance * n_block..n_header + (instance + 1) * n_block,
         };
-        for (index, (value, is_bit)) in spoil(instance, values[range].to_vec()).into_iter().enumerate() {
-            match (is_bit, index % 2) {
-                // Either way of writing it, where there are two.
-                (true, 0) => out.bits(u64::from(value == Fr::ONE), 1),
-                (true, _) => out.number(u64::from(value == Fr::ONE)),
-                (false, _) => out.scalar(value),
-            }
-        }
-        Ok(())
+        spoil(instance, values[range].to_vec())
     };
-    write_blocks(
+    let mut scalars = vec![Fr::ONE; template.n_scalars()];
+    let bits = write_blocks(
         template,
-        witness.inputs.clone(),
-        |out| write(None, out),
-        |block, out| write(Some(block), out),
-    )
+        &mut scalars,
+        |out| write_values(values(None), out).map(fill),
+        |block, out| write_values(values(Some(block)), out),
+        2,
+        |blocks| blocks.into_iter().for_each(fill),
+    )?;
+    PackedWitness::new(template, witness.inputs.clone(), bits, scalars)
+}
+
+/// Places that are filled later, and what with.
+type Left<'a> = Vec<(&'a mut [Fr], Fr)>;
+
+fn fill(left: Left<'_>) {
+    left.into_iter().for_each(|(place, value)| place.fill(value));
+}
+
+/// In every way of writing a value.
+fn write_values<'a>(values: Vec<(Fr, bool)>, out: &mut Writer<'a>) -> Result<Left<'a>, Error> {
+    let mut left = vec![];
+    for (index, (value, is_bit)) in values.into_iter().enumerate() {
+        match (is_bit, index % 2) {
+            (true, 0) => out.bits(u64::from(value == Fr::ONE), 1),
+            (true, _) => out.number(u64::from(value == Fr::ONE)),
+            (false, 0) => out.scalar(value),
+            (false, _) => left.push((out.scalars(1)?, value)),
+        }
+    }
+    Ok(left)
 }
 
 #[test]
@@ -90,16 +107,42 @@ fn what_does_not_fill_a_circuit_is_refused() {
     refused("aux variables that were written", |values| values.truncate(values.len() - 1));
     refused("aux variables that were written", |values| values.push((Fr::ONE, true)));
     // As many, but of another sort.
-    refused("scalars that were written", |values| values.iter_mut().for_each(|value| value.1 = false));
+    refused("scalars left to write", |values| values.iter_mut().for_each(|value| value.1 = false));
     refused("bits in places of scalars", |values| {
         let scalar = values.iter().position(|value| !value.1).unwrap();
         let bit = values.iter().position(|value| value.1).unwrap();
         values[scalar] = (Fr::ONE, true);
         values[bit] = (Fr::ONE, false);
     });
-    let inputs = witness.inputs[1..].to_vec();
-    let written = write_blocks(&template, inputs, |_| Ok(()), |_, _| Ok::<_, Error>(()));
-    assert!(matches!(written, Err(Error::OtherShape { what: "inputs", .. })), "{written:?}");
+    let too_many = |out: &mut Writer<'_>| out.scalars(template.n_scalars() + 1).map(|_| ());
+    let mut scalars = witness.scalars.clone();
+    let written = write_blocks(&template, &mut scalars, too_many, |_, _| Ok(()), 1, |_| ());
+    assert!(matches!(written, Err(Error::OtherShape { what: "scalars left to write", .. })), "{written:?}");
+    let nothing = |_: &mut Writer<'_>| Ok::<_, Error>(());
+    let written = write_blocks(&template, &mut scalars[1..], nothing, |_, _| Ok(()), 1, |_| ());
+    assert!(matches!(written, Err(Error::OtherShape { what: "scalars", .. })), "{written:?}");
+}
+
+#[test]
+fn the_first_difference_of_two_witnesses_has_a_name() {
+    let toy = Toy::example(3);
+    let template = derive(toy.blank(), START).unwrap();
+    let witness = walk_witness(&template, toy.clone()).unwrap();
+    assert_eq!(witness.first_difference(&witness, &template).unwrap(), None);
+    let aux = witness.unpack_aux(&template).unwrap();
+    for changed in 0..aux.len() {
+        let mut other = aux.clone();
+        // What comes after it may differ, too.
+        let bits = template.bits();
+        other[changed..].iter_mut().enumerate().for_each(|(index, value)| {
+            let of_both = aux[changed + index];
+            *value = if bits.get(changed + index) { Fr::ONE - of_both } else { of_both + Fr::ONE };
+        });
+        let other = PackedWitness::pack(&template, witness.inputs.clone(), &other).unwrap();
+        assert_eq!(witness.first_difference(&other, &template).unwrap(), Some(changed));
+        assert!(aux_path(toy.clone(), changed).unwrap().is_some());
+    }
+    assert_eq!(aux_path(toy, aux.len()).unwrap(), None);
 }
 
 /// Everything that a template does, against the recorder and the evaluating walk.

@@ -23,7 +23,7 @@ use cuzk_cpu::CpuFixedBase;
 use cuzk_filecoin::store::{TestParameters, TestParametersNote};
 use cuzk_filecoin::templates::{CachedTemplate, TemplateCache};
 use cuzk_filecoin::{Error, Input, RegisteredProof, Statement};
-use cuzk_r1cs::{Template, TemplateParts};
+use cuzk_r1cs::TemplateParts;
 
 use crate::arguments::IdentityArguments;
 use crate::environment::cache_directory;
@@ -76,7 +76,7 @@ fn generate(
     let (template, ()) =
         rayon::join(|| template(proof, TemplateParts::All, progress), || fixed_base.build_tables());
     let points = progress.points("generating test parameters");
-    Ok(parameters.generate(&template?, &fixed_base, &points)?)
+    Ok(parameters.generate(&template?.template, &fixed_base, &points)?)
 }
 
 /// The template of a registered proof's circuit, from the cache or derived.
@@ -84,11 +84,11 @@ pub(crate) fn template(
     proof: &RegisteredProof,
     parts: TemplateParts,
     progress: &Progress,
-) -> Result<Template, Failure> {
+) -> Result<CachedTemplate, Failure> {
     let cache = TemplateCache::new(cache_directory()?.join("templates"));
-    let CachedTemplate { template, origin: _, note } = cache.get(proof, parts)?;
-    if let Some(note) = note {
-        progress.tell(Event::Note, &note);
+    let found = cache.get(proof, parts)?;
+    if let Some(note) = &found.note {
+        progress.tell(Event::Note, note);
     }
-    Ok(template)
+    Ok(found)
 }

@@ -187,6 +187,7 @@ impl Run<'_> {
             let synthesize = || self.synthesizer.synthesize(self.statement, together, self.recorder);
             let synthesized = meter.measure(synthesize)?;
             for (index, synthesized) in together.iter().zip(synthesized) {
+                let witness = synthesized.witness();
                 let evaluated = meter.measure(|| Evaluated::of(synthesized, self.recorder))?;
                 reports.push(PartitionReport {
                     index: *index,
@@ -195,6 +196,8 @@ impl Run<'_> {
                     satisfied: (check == WitnessCheck::EveryConstraint).then_some(true),
                     digests: self.recorder.wants_digests().then(|| evaluated.digests()).transpose()?,
                 });
+                drop(evaluated);
+                witness.into_iter().for_each(|witness| self.synthesizer.recycle(witness));
             }
         }
         Ok(reports)
@@ -237,7 +240,7 @@ struct Evaluated {
 }
 
 enum Witness {
-    Packed { witness: PackedWitness, template: Arc<Template> },
+    Packed { witness: Arc<PackedWitness>, template: Arc<Template> },
     Plain { inputs: Vec<Fr>, aux: Vec<Fr> },
 }
 
@@ -269,13 +272,13 @@ impl Evaluated {
     }
 
     /// Digests of witness, a, b and c, as proving has them. Takes 32 bytes a variable, then 32 a row.
-    fn digests(self) -> Result<BTreeMap<Step, String>, Failure> {
-        let witness = match self.witness {
+    fn digests(&self) -> Result<BTreeMap<Step, String>, Failure> {
+        let witness = match &self.witness {
             Witness::Packed { witness, template } => {
-                let aux = witness.unpack_aux(&template).map_err(Error::from)?;
+                let aux = witness.unpack_aux(template).map_err(Error::from)?;
                 digest_scalars(&[&witness.inputs, &aux])
             }
-            Witness::Plain { inputs, aux } => digest_scalars(&[&inputs, &aux]),
+            Witness::Plain { inputs, aux } => digest_scalars(&[inputs, aux]),
         };
         let steps = [
             (Step::Witness, witness),

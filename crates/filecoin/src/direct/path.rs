@@ -1,16 +1,17 @@
 //! Paths through trees, from a leaf to the root, as upstream's gadgets allocate them.
 //!
 //! A step of arity 8: 3 bits of the index; 7 siblings; 2 bits, neither of the lower two and both of them; 20 selections, in this order
-//! for each place; Poseidon. A step of arity 2: 1 bit; 1 sibling; left and right; Poseidon.
+//! for each place; Poseidon. A step of arity 2: 1 bit; 1 sibling; left and right; Poseidon. The bits do not depend on the nodes, so they
+//! are written at once; selections and hashes are left to [`Hashes::complete`].
 //!
 //! A step of the data's tree: 1 bit; 1 sibling; left and right; 255 bits of each; SHA-256 of both, padded, 254 bits of which are an element.
 
 use blstrs::Scalar as Fr;
-use cuzk_r1cs::Writer;
+use cuzk_r1cs::{Error, Writer};
 use filecoin_hashers::Hasher;
 use storage_proofs_core::merkle::MerkleProofTrait;
 
-use super::poseidon::Hashes;
+use super::hashes::{Chain, Hashes, Inputs, Start};
 use super::sha256::{INITIAL, Shape, compress};
 use super::{Node, element, write_bits_of};
 
@@ -42,6 +43,11 @@ fn path<P: MerkleProofTrait, T>(proof: &P, value: impl Fn(&<P::Hasher as Hasher>
 }
 
 impl<T> Path<T> {
+    #[cfg(test)]
+    pub(super) fn new(leaf: T, steps: Vec<(Vec<T>, usize)>) -> Self {
+        Path { leaf, steps }
+    }
+
     /// The siblings and the position among them of each step.
     pub(super) fn steps(&self) -> impl Iterator<Item = (&[T], usize)> {
         self.steps.iter().map(|(siblings, index)| (&siblings[..], *index))
@@ -65,49 +71,88 @@ impl<T> Path<T> {
     }
 }
 
-/// Writes the steps from `leaf` to the root. The leaf is allocated before.
-pub(super) fn write_replica_path(hashes: &Hashes, path: &Path<Fr>, leaf: Fr, out: &mut Writer<'_>) {
-    path.steps().fold(leaf, |node, (siblings, index)| {
-        out.bits(index as u64, (siblings.len() + 1).ilog2());
-        siblings.iter().for_each(|sibling| out.scalar(*sibling));
-        write_replica_step(hashes, node, siblings, index, out)
-    });
+/// A step whose selections and hash are to be computed.
+pub(super) struct Step<'a> {
+    siblings: Vec<Fr>,
+    index: usize,
+    place: &'a mut [Fr],
 }
 
-/// A step whose index and siblings are allocated: selections, and the hash.
-pub(super) fn write_replica_step(
+/// Writes what is known of the steps to the root. The leaf is allocated before.
+pub(super) fn write_replica_path<'a>(
     hashes: &Hashes,
-    node: Fr,
-    siblings: &[Fr],
-    index: usize,
-    out: &mut Writer<'_>,
-) -> Fr {
-    match siblings {
-        [sibling] => hashes.two.hash(&write_two(node, *sibling, index == 1, out), out),
-        siblings => {
-            let siblings = siblings.try_into().expect("trees are of arity 2 or 8");
-            hashes.eight.hash(&write_eight(node, siblings, index, out), out)
+    path: Path<Fr>,
+    start: Start<'a>,
+    out: &mut Writer<'a>,
+) -> Result<Chain<'a>, Error> {
+    let steps = path.steps.into_iter().map(|(siblings, index)| {
+        out.bits(index as u64, (siblings.len() + 1).ilog2());
+        siblings.iter().for_each(|sibling| out.scalar(*sibling));
+        Step::write(hashes, siblings, index, out)
+    });
+    Ok(Chain { start, steps: steps.collect::<Result<_, _>>()? })
+}
+
+/// Selections of a step of arity 2 and 8.
+const SELECTIONS_OF_TWO: usize = 2;
+const SELECTIONS_OF_EIGHT: usize = 20;
+
+impl<'a> Step<'a> {
+    /// A step whose index and siblings are allocated.
+    fn write(hashes: &Hashes, siblings: Vec<Fr>, index: usize, out: &mut Writer<'a>) -> Result<Self, Error> {
+        let arity = siblings.len() + 1;
+        let mut n_selections = SELECTIONS_OF_TWO;
+        if arity == 8 {
+            let low_bits = index & 3;
+            out.bits(u64::from(low_bits == 0) | u64::from(low_bits == 3) << 1, 2);
+            n_selections = SELECTIONS_OF_EIGHT;
+        }
+        let place = out.scalars(n_selections + hashes.n_scalars(arity))?;
+        Ok(Step { siblings, index, place })
+    }
+
+    /// Writes the selections for a node; returns the inputs of the hash, and its place.
+    pub(super) fn select(self, node: Fr) -> (Inputs, &'a mut [Fr]) {
+        let Step { siblings, index, place } = self;
+        match siblings[..] {
+            [sibling] => {
+                let (selections, place) = place.split_at_mut(SELECTIONS_OF_TWO);
+                let pair = if index == 1 { [sibling, node] } else { [node, sibling] };
+                selections.copy_from_slice(&pair);
+                (Inputs::Two(pair), place)
+            }
+            [b, c, d, e, f, g, h] => {
+                let (selections, place) = place.split_at_mut(SELECTIONS_OF_EIGHT);
+                let inputs = select_eight(node, [b, c, d, e, f, g, h], index, selections);
+                (Inputs::Eight(inputs), place)
+            }
+            _ => unreachable!("trees are of arity 2 or 8"),
         }
     }
 }
 
-/// `insert_2`: left and right.
-fn write_two(node: Fr, sibling: Fr, right: bool, out: &mut Writer<'_>) -> [Fr; 2] {
-    let pair = if right { [sibling, node] } else { [node, sibling] };
-    pair.iter().for_each(|value| out.scalar(*value));
-    pair
+/// All siblings, and then the steps, whose bits are allocated elsewhere.
+pub(super) fn write_siblings_and_steps<'a>(
+    hashes: &Hashes,
+    path: Path<Fr>,
+    leaf: Fr,
+    out: &mut Writer<'a>,
+) -> Result<Chain<'a>, Error> {
+    path.siblings().for_each(|sibling| out.scalar(*sibling));
+    let steps = path.steps.into_iter().map(|(siblings, index)| Step::write(hashes, siblings, index, out));
+    Ok(Chain { start: Start::Leaf(leaf), steps: steps.collect::<Result<_, _>>()? })
 }
 
 /// `insert_8` of storage-proofs-core: `node` at `index` among its siblings, by selections between two.
-fn write_eight(node: Fr, siblings: &[Fr; 7], index: usize, out: &mut Writer<'_>) -> [Fr; 8] {
-    let [b, c, d, e, f, g, h] = *siblings;
+fn select_eight(node: Fr, siblings: [Fr; 7], index: usize, selections: &mut [Fr]) -> [Fr; 8] {
+    let [b, c, d, e, f, g, h] = siblings;
     let bit = |bit: usize| index >> bit & 1 == 1;
     let (low, middle, high) = (bit(0), bit(1), bit(2));
     let (neither, both) = (!low && !middle, low && middle);
-    out.bits(u64::from(neither) | u64::from(both) << 1, 2);
+    let mut places = selections.iter_mut();
     let mut select = |condition: bool, if_true: Fr, if_false: Fr| {
         let selected = if condition { if_true } else { if_false };
-        out.scalar(selected);
+        *places.next().expect("20 selections") = selected;
         selected
     };
     let inner = select(neither, node, b);

@@ -9,6 +9,7 @@
 //! A label: 20 compressions of replica id, layer, node and 37 parents (6, or 14, again and again); 254 bits of the digest are an element.
 
 use blstrs::Scalar as Fr;
+use cuzk_field::Engine;
 use cuzk_r1cs::Writer;
 use filecoin_hashers::Hasher;
 use filecoin_proofs::constants::DefaultPieceHasher;
@@ -17,10 +18,10 @@ use serde::Deserialize;
 use storage_proofs_core::merkle::MerkleProofTrait;
 use storage_proofs_porep::stacked;
 
+use super::hashes::{Chain, Hashes, Start};
 use super::path::{
     Path, block, data_path, node, padding, replica_path, write_data_path, write_digest, write_replica_path,
 };
-use super::poseidon::Hashes;
 use super::sha256::{INITIAL, Shape, compress};
 use super::{Node, element, write_bits_of};
 use crate::Error;
@@ -28,7 +29,7 @@ use crate::vanilla_checks::{Column, mirror};
 
 /// What all blocks share.
 pub(crate) struct PorepWriter {
-    hashes: Hashes,
+    pub(crate) hashes: Hashes,
     replica_id: Node,
     layers: usize,
 }
@@ -51,26 +52,27 @@ struct Opened {
 const DRG_DEGREE: usize = filecoin_proofs::constants::DRG_DEGREE;
 
 impl PorepWriter {
-    pub(crate) fn new(replica_id: &impl AsRef<[u8]>, layers: usize) -> Self {
-        PorepWriter { hashes: Hashes::new(), replica_id: node(replica_id), layers }
+    pub(crate) fn new(replica_id: &impl AsRef<[u8]>, layers: usize, engine: Option<Engine>) -> Self {
+        PorepWriter { hashes: Hashes::new(engine), replica_id: node(replica_id), layers }
     }
 
-    pub(crate) fn header(&self, roots: &Roots, out: &mut Writer<'_>) {
+    pub(crate) fn header(&self, roots: &Roots, out: &mut Writer<'_>) -> Result<(), Error> {
         out.scalar(element(&self.replica_id));
         write_bits_of(&self.replica_id, out);
         let [comm_d, comm_r, comm_r_last, comm_c] =
             [roots.comm_d, roots.comm_r, roots.comm_r_last, roots.comm_c].map(|root| element(&root));
         [comm_d, comm_r, comm_r_last, comm_c].iter().for_each(|root| out.scalar(*root));
-        self.hashes.two.hash(&[comm_c, comm_r_last], out);
+        self.hashes.two.one.write(&[comm_c, comm_r_last], out)?;
+        Ok(())
     }
 
-    /// The block of a challenge. The vanilla proof was checked.
-    pub(crate) fn block<Tree: 'static + MerkleTreeTrait>(
+    /// The block of a challenge, and what is left to be computed of it. The vanilla proof was checked.
+    pub(crate) fn block<'a, Tree: 'static + MerkleTreeTrait>(
         &self,
         proof: &stacked::Proof<Tree, DefaultPieceHasher>,
         challenge: u64,
-        out: &mut Writer<'_>,
-    ) -> Result<(), Error> {
+        out: &mut Writer<'a>,
+    ) -> Result<Vec<Chain<'a>>, Error> {
         let data = data_path(&proof.comm_d_proofs);
         let leaf = element(&data.leaf);
         out.scalar(leaf);
@@ -78,36 +80,55 @@ impl PorepWriter {
 
         let columns = &proof.replica_column_proofs;
         let parents = columns.drg_parents.iter().chain(&columns.exp_parents);
-        let parents: Vec<Opened> = parents.map(opened).collect::<Result<_, _>>()?;
-        for parent in &parents {
-            self.write_opened(parent, out);
+        let mut chains = vec![];
+        let mut rows_of_parents = vec![];
+        for parent in parents {
+            let Opened { rows, path } = opened(parent)?;
+            let elements: Vec<Fr> = rows.iter().map(element).collect();
+            elements.iter().for_each(|row| out.scalar(*row));
+            chains.push(self.write_column(&elements, path, out)?);
+            rows_of_parents.push(rows);
         }
         out.bits(challenge, 64);
         let labels: Vec<Fr> = (1..=self.layers)
-            .map(|layer| element(&self.write_label(layer, challenge, &parents, out)))
+            .map(|layer| element(&self.write_label(layer, challenge, &rows_of_parents, out)))
             .collect();
         let encoded = *labels.last().expect("at least a layer") + leaf;
         out.scalar(encoded);
-        write_replica_path(&self.hashes, &replica_path(&proof.comm_r_last_proof), encoded, out);
-        let column = self.hashes.column(&labels, out);
-        write_replica_path(&self.hashes, &opened(&columns.c_x)?.path, column, out);
-        Ok(())
+        let replica = replica_path(&proof.comm_r_last_proof);
+        chains.push(write_replica_path(&self.hashes, replica, Start::Leaf(encoded), out)?);
+        chains.push(self.write_column(&labels, opened(&columns.c_x)?.path, out)?);
+        Ok(chains)
     }
 
-    fn write_opened(&self, opened: &Opened, out: &mut Writer<'_>) {
-        let rows: Vec<Fr> = opened.rows.iter().map(element).collect();
-        rows.iter().for_each(|row| out.scalar(*row));
-        let column = self.hashes.column(&rows, out);
-        write_replica_path(&self.hashes, &opened.path, column, out);
+    /// The hash of a column, and its path.
+    fn write_column<'a>(
+        &self,
+        rows: &[Fr],
+        path: Path<Fr>,
+        out: &mut Writer<'a>,
+    ) -> Result<Chain<'a>, Error> {
+        let column = self.hashes.column(rows, out)?;
+        Ok(write_replica_path(&self.hashes, path, column, out)?)
     }
 
     /// The bits of a label's parents, and the label.
-    fn write_label(&self, layer: usize, node: u64, parents: &[Opened], out: &mut Writer<'_>) -> Node {
-        let in_layer = parents[..DRG_DEGREE].iter().map(|parent| parent.rows[layer - 1]);
-        let below = if layer == 1 { &[] } else { &parents[DRG_DEGREE..] };
-        let parents: Vec<Node> = in_layer.chain(below.iter().map(|parent| parent.rows[layer - 2])).collect();
+    fn write_label(&self, layer: usize, node: u64, rows: &[Vec<Node>], out: &mut Writer<'_>) -> Node {
+        let in_layer = rows[..DRG_DEGREE].iter().map(|rows| rows[layer - 1]);
+        let below = if layer == 1 { &[] } else { &rows[DRG_DEGREE..] };
+        let parents: Vec<Node> = in_layer.chain(below.iter().map(|rows| rows[layer - 2])).collect();
         parents.iter().for_each(|parent| write_bits_of(parent, out));
+        self.write_label_of(layer, node, &parents, out)
+    }
 
+    /// The label of a node whose parents are these.
+    pub(super) fn write_label_of(
+        &self,
+        layer: usize,
+        node: u64,
+        parents: &[Node],
+        out: &mut Writer<'_>,
+    ) -> Node {
         let mut state = INITIAL;
         let mut first = block(&self.replica_id, &[0; 32]);
         (first[8], first[9], first[10]) = (layer as u32, (node >> 32) as u32, node as u32);

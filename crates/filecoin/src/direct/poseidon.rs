@@ -13,19 +13,18 @@
 use blstrs::Scalar as Fr;
 use cuzk_r1cs::Writer;
 use ff::Field;
-use filecoin_hashers::{POSEIDON_CONSTANTS_2, POSEIDON_CONSTANTS_8, POSEIDON_CONSTANTS_11};
 
 /// The constants of one width.
 pub(super) struct Poseidon<const T: usize> {
-    half_full_rounds: usize,
-    keys: Vec<Fr>,
+    pub(super) half_full_rounds: usize,
+    pub(super) keys: Vec<Fr>,
     /// Columns: element j of the result is the sum of all elements by column j.
-    mixing: [[Fr; T]; T],
-    before_partial: [[Fr; T]; T],
+    pub(super) mixing: [[Fr; T]; T],
+    pub(super) before_partial: [[Fr; T]; T],
     /// Of each partial round: the column of element 0, and what of element 0 is added to each of the others.
-    sparse: Vec<([Fr; T], [Fr; T])>,
+    pub(super) sparse: Vec<([Fr; T], [Fr; T])>,
     /// The domain tag after round 0.
-    tag: Fr,
+    pub(super) tag: Fr,
 }
 
 /// From neptune's constants, whose type has a name for each arity.
@@ -43,31 +42,6 @@ macro_rules! poseidon {
 }
 
 pub(super) use poseidon;
-
-/// Poseidon of the arities that Filecoin has.
-pub(super) struct Hashes {
-    pub(super) two: Poseidon<3>,
-    pub(super) eight: Poseidon<9>,
-    pub(super) eleven: Poseidon<12>,
-}
-
-impl Hashes {
-    pub(super) fn new() -> Self {
-        Hashes {
-            two: poseidon!(POSEIDON_CONSTANTS_2),
-            eight: poseidon!(POSEIDON_CONSTANTS_8),
-            eleven: poseidon!(POSEIDON_CONSTANTS_11),
-        }
-    }
-
-    /// The hash of a column: two or eleven rows.
-    pub(super) fn column(&self, rows: &[Fr], out: &mut Writer<'_>) -> Fr {
-        match rows.try_into() {
-            Ok(rows) => self.eleven.hash::<11>(rows, out),
-            Err(_) => self.two.hash::<2>(rows.try_into().expect("two layers or eleven"), out),
-        }
-    }
-}
 
 impl<const T: usize> Poseidon<T> {
     pub(super) fn new<'a>(
@@ -93,9 +67,25 @@ impl<const T: usize> Poseidon<T> {
         }
     }
 
+    /// How many scalars a permutation writes.
+    pub(super) fn n_scalars(&self) -> usize {
+        3 * (T - 1) + (2 * self.half_full_rounds - 1) * 4 * T + 4 * self.sparse.len() + 1
+    }
+
     /// Writes a permutation and returns its result. `N` is T − 1.
-    pub(super) fn hash<const N: usize>(&self, inputs: &[Fr; N], out: &mut Writer<'_>) -> Fr {
+    pub(super) fn write<const N: usize>(
+        &self,
+        inputs: &[Fr; N],
+        out: &mut Writer<'_>,
+    ) -> Result<Fr, cuzk_r1cs::Error> {
+        Ok(self.hash(inputs, out.scalars(self.n_scalars())?))
+    }
+
+    /// Fills the place of a permutation, and returns its result.
+    pub(super) fn hash<const N: usize>(&self, inputs: &[Fr; N], place: &mut [Fr]) -> Fr {
         assert_eq!(N + 1, T, "the inputs of another width");
+        assert_eq!(place.len(), self.n_scalars(), "the place of another width");
+        let out = &mut Slots(place.iter_mut());
         let mut elements = [self.tag; T];
         for (index, input) in inputs.iter().enumerate() {
             let key = self.keys[T + index + 1];
@@ -129,13 +119,23 @@ impl<const T: usize> Poseidon<T> {
     }
 }
 
+/// Places one after the other.
+struct Slots<'a>(std::slice::IterMut<'a, Fr>);
+
+impl Slots<'_> {
+    #[inline(always)]
+    fn scalar(&mut self, value: Fr) {
+        *self.0.next().expect("as many as are counted") = value;
+    }
+}
+
 fn fifth_power(value: Fr) -> Fr {
     value.square().square() * value
 }
 
 /// Square, fourth power, and fifth power with the key after it, which is returned.
 #[inline(always)]
-fn write_powers(value: Fr, key: Fr, out: &mut Writer<'_>) -> Fr {
+fn write_powers(value: Fr, key: Fr, out: &mut Slots<'_>) -> Fr {
     let square = value.square();
     let fourth = square.square();
     let result = fourth * value + key;
@@ -147,7 +147,7 @@ fn write_powers(value: Fr, key: Fr, out: &mut Writer<'_>) -> Fr {
 
 /// The same after the element itself.
 #[inline(always)]
-fn write_element(value: Fr, key: Fr, out: &mut Writer<'_>) -> Fr {
+fn write_element(value: Fr, key: Fr, out: &mut Slots<'_>) -> Fr {
     out.scalar(value);
     write_powers(value, key, out)
 }

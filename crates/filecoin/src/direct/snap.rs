@@ -12,6 +12,7 @@
 //! Bits of the challenge are the header's, so a step of a path has none of its own.
 
 use blstrs::Scalar as Fr;
+use cuzk_field::Engine;
 use cuzk_r1cs::Writer;
 use ff::PrimeField;
 use filecoin_proofs::types::MerkleTreeTrait;
@@ -20,15 +21,17 @@ use storage_proofs_update::constants::{POSEIDON_CONSTANTS_GEN_RANDOMNESS, TreeRH
 use storage_proofs_update::vanilla::ChallengeProof;
 use storage_proofs_update::{PartitionProof, PublicParams};
 
+use super::hashes::{Chain, Hashes};
 use super::path::{
-    Path, data_path, node, replica_path, write_data_step, write_pair_digest, write_replica_step,
+    Path, data_path, node, replica_path, write_data_step, write_pair_digest, write_siblings_and_steps,
 };
-use super::poseidon::{Hashes, Poseidon, poseidon};
+use super::poseidon::{Poseidon, poseidon};
 use super::{Node, element, write_bits_of};
+use crate::Error;
 
 /// What all blocks of a partition share.
 pub(crate) struct SnapWriter {
-    hashes: Hashes,
+    pub(crate) hashes: Hashes,
     /// Poseidon with the domain of the encoding's randomness.
     randomness: Poseidon<3>,
     params: PublicParams,
@@ -54,9 +57,10 @@ impl SnapWriter {
         params: &PublicParams,
         public: Public,
         proof: &PartitionProof<Tree>,
+        engine: Option<Engine>,
     ) -> Self {
         SnapWriter {
-            hashes: Hashes::new(),
+            hashes: Hashes::new(engine),
             randomness: poseidon!(POSEIDON_CONSTANTS_GEN_RANDOMNESS),
             params: params.clone(),
             phi: element(&public.phi),
@@ -69,7 +73,7 @@ impl SnapWriter {
         &self,
         proof: &PartitionProof<Tree>,
         out: &mut Writer<'_>,
-    ) {
+    ) -> Result<(), Error> {
         let PublicParams { partition_bit_len, challenge_bit_len, sector_nodes, .. } = self.params;
         let partition = self.public.partition as u64;
         let choice = partition | self.public.h_select << partition_bit_len;
@@ -80,9 +84,9 @@ impl SnapWriter {
             [self.public.comm_r_old, self.public.comm_d_new, self.public.comm_r_new]
                 .map(|root| element(&root));
         [comm_r_old, comm_d_new, comm_r_new].iter().for_each(|root| out.scalar(*root));
-        self.randomness.hash(&[comm_d_new, comm_r_old], out);
+        self.randomness.write(&[comm_d_new, comm_r_old], out)?;
 
-        let Some(first) = proof.challenge_proofs.first() else { return };
+        let Some(first) = proof.challenge_proofs.first() else { return Ok(()) };
         let comm_c = element(&node(&proof.comm_c));
         let [root_r_old, root_r_new] =
             [first.proof_r_old.root(), first.proof_r_new.root()].map(|root| element(&node(&root)));
@@ -90,53 +94,55 @@ impl SnapWriter {
         self.apex_leaves.iter().for_each(|leaf| out.scalar(*leaf));
         let from_apex = data_path(&first.proof_d_new).from(challenge_bit_len - partition_bit_len);
         from_apex.siblings().for_each(|sibling| out.scalar(element(sibling)));
-        self.hashes.two.hash(&[comm_c, root_r_old], out);
-        self.hashes.two.hash(&[comm_c, root_r_new], out);
+        self.hashes.two.one.write(&[comm_c, root_r_old], out)?;
+        self.hashes.two.one.write(&[comm_c, root_r_new], out)?;
 
         let mut row: Vec<Node> = proof.apex_leafs.iter().map(node).collect();
         while row.len() > 1 {
             row = row.chunks(2).map(|pair| write_pair_digest(&[pair[0], pair[1]], out)).collect();
         }
         write_data_steps(&from_apex, row[0], out);
-        self.write_digests(comm_r_new, out);
+        self.write_digests(comm_r_new, out)
     }
 
     /// What challenges are taken from.
-    fn write_digests(&self, comm_r_new: Fr, out: &mut Writer<'_>) {
+    fn write_digests(&self, comm_r_new: Fr, out: &mut Writer<'_>) -> Result<(), Error> {
         let PublicParams { partition_bit_len, challenge_bit_len, challenge_count, .. } = self.params;
         let in_a_digest = Fr::CAPACITY as usize / (challenge_bit_len - partition_bit_len);
         let digests = challenge_count.div_ceil(in_a_digest);
         for index in 0..digests {
             let number = (self.public.partition * digests + index) as u64;
             out.number(number);
-            let digest = self.randomness.hash(&[comm_r_new, Fr::from(number)], out);
+            let digest = self.randomness.write(&[comm_r_new, Fr::from(number)], out)?;
             write_bits_of(&digest.to_repr(), out);
         }
+        Ok(())
     }
 
-    /// The block of a challenge, whose node is `challenge`. The vanilla proof was checked.
-    pub(crate) fn block<Tree: 'static + MerkleTreeTrait<Hasher = TreeRHasher>>(
+    /// The block of a challenge, whose node is `challenge`, and what is left to be computed of it. The vanilla proof was checked.
+    pub(crate) fn block<'a, Tree: 'static + MerkleTreeTrait<Hasher = TreeRHasher>>(
         &self,
         proof: &ChallengeProof<Tree>,
         challenge: u64,
-        out: &mut Writer<'_>,
-    ) {
+        out: &mut Writer<'a>,
+    ) -> Result<Vec<Chain<'a>>, Error> {
         let high = self.write_high_bits(challenge, out);
-        let rho = self.randomness.hash(&[self.phi, high], out);
+        let rho = self.randomness.write(&[self.phi, high], out)?;
         let (old, new, data) = (
             replica_path(&proof.proof_r_old),
             replica_path(&proof.proof_r_new),
             data_path(&proof.proof_d_new),
         );
         let leaf_d_new = element(&data.leaf);
-        out.scalar(old.leaf);
+        let leaf_r_old = old.leaf;
+        out.scalar(leaf_r_old);
         out.scalar(leaf_d_new);
         let product = leaf_d_new * rho;
         out.scalar(product);
-        let leaf_r_new = old.leaf + product;
+        let leaf_r_new = leaf_r_old + product;
         out.scalar(leaf_r_new);
-        self.write_replica_steps(&old, old.leaf, out);
-        self.write_replica_steps(&new, leaf_r_new, out);
+        let old = write_siblings_and_steps(&self.hashes, old, leaf_r_old, out)?;
+        let new = write_siblings_and_steps(&self.hashes, new, leaf_r_new, out)?;
 
         let PublicParams { partition_bit_len, challenge_bit_len, apex_leaf_bit_len, .. } = self.params;
         let to_apex = challenge_bit_len - partition_bit_len - apex_leaf_bit_len;
@@ -144,6 +150,7 @@ impl SnapWriter {
         let to_apex = data.up_to(to_apex);
         to_apex.siblings().for_each(|sibling| out.scalar(element(sibling)));
         write_data_steps(&to_apex, to_apex.leaf, out);
+        Ok(vec![old, new])
     }
 
     /// The highest bits of the challenge for each h, of which one counts.
@@ -159,14 +166,6 @@ impl SnapWriter {
         }
         out.number(chosen);
         Fr::from(chosen)
-    }
-
-    /// All siblings, and then the steps.
-    fn write_replica_steps(&self, path: &Path<Fr>, leaf: Fr, out: &mut Writer<'_>) {
-        path.siblings().for_each(|sibling| out.scalar(*sibling));
-        path.steps().fold(leaf, |node, (siblings, index)| {
-            write_replica_step(&self.hashes, node, siblings, index, out)
-        });
     }
 
     /// The apex leaf above the challenge: by each bit, the highest first, a half of those that are left.
