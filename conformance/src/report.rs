@@ -109,4 +109,10 @@ pub(crate) struct AxisValue {
     pub(crate) name: String,
     #[serde(default)]
     pub(crate) default: bool,
+    /// The value that this one is on this machine.
+    #[serde(default)]
+    pub(crate) comes_to: Option<String>,
+    /// Why this machine cannot have it.
+    #[serde(default)]
+    pub(crate) missing: Option<String>,
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use crate::Error;
 use crate::case::{Case, Expected, Flag};
 use crate::prover::Prover;
-use crate::report::{Axis, Variants};
+use crate::report::{Axis, AxisValue, Variants};
 
 /// The backend that is upstream's own prover.
 pub const REFERENCE: &str = "reference";
@@ -79,7 +79,8 @@ pub enum Coverage {
     All,
 }
 
-/// For each backend the rows of the axes that the prover lists.
+/// For each backend the rows of the axes that the prover lists. A value that this machine cannot have gets a row of its own, which will be
+/// skipped; one that is the default under another name on this machine gets none.
 pub fn covering(prover: &Prover, backends: &[String], coverage: Coverage) -> Result<Vec<Row>, Error> {
     let variants: Variants = prover.json(&["variants".into(), "--json".into()])?;
     let rows = |backend: &String| {
@@ -89,7 +90,8 @@ pub fn covering(prover: &Prover, backends: &[String], coverage: Coverage) -> Res
             Coverage::Pairwise => pairwise_of(&choices),
             Coverage::All => all_of(&choices),
         };
-        let tunings: Vec<Tuning> = rows.iter().map(|row| tuning(&choices, row)).collect();
+        let tunings = rows.iter().map(|row| tuning(&choices, row));
+        let tunings: Vec<Tuning> = tunings.chain(missing(&variants, backend)).collect();
         product(std::slice::from_ref(backend), &tunings)
     };
     Ok(backends.iter().flat_map(rows).collect())
@@ -102,18 +104,33 @@ struct Choice {
 }
 
 /// The axes that are decided at run and matter to a backend.
-fn choices(variants: &Variants, backend: &str) -> Vec<Choice> {
-    let matters = |axis: &&Axis| {
+fn axes<'a>(variants: &'a Variants, backend: &str) -> impl Iterator<Item = &'a Axis> {
+    variants.axes.iter().filter(move |axis| {
         let backends = axis.backends.as_ref();
         axis.decided == "run" && backends.is_none_or(|backends| backends.iter().any(|name| name == backend))
-    };
+    })
+}
+
+/// Their values that differ on this machine.
+fn choices(variants: &Variants, backend: &str) -> Vec<Choice> {
     let choice = |axis: &Axis| {
         let (mut values, others): (Vec<_>, Vec<_>) = axis.values.iter().partition(|value| value.default);
-        values.extend(others);
+        let default_is = values.first().and_then(|value| value.comes_to.as_ref());
+        let differs = |value: &&AxisValue| value.missing.is_none() && default_is != Some(&value.name);
+        values.extend(others.into_iter().filter(differs));
         let values = values.iter().map(|value| value.name.clone()).collect();
         Choice { axis: axis.name.clone(), values }
     };
-    variants.axes.iter().filter(matters).map(choice).collect()
+    axes(variants, backend).map(choice).collect()
+}
+
+/// Each value that this machine cannot have.
+fn missing(variants: &Variants, backend: &str) -> Vec<Tuning> {
+    let of_axis = |axis: &Axis| {
+        let missing = axis.values.iter().filter(|value| value.missing.is_some());
+        missing.map(|value| Tuning(vec![(axis.name.clone(), value.name.clone())])).collect::<Vec<_>>()
+    };
+    axes(variants, backend).flat_map(of_axis).collect()
 }
 
 /// The values that are not the defaults.
@@ -142,10 +159,23 @@ fn all_of(choices: &[Choice]) -> Vec<Vec<usize>> {
 }
 
 /// Greedily: each row begins with a pair that is not in any yet, and takes on each other axis the value that adds most such
-/// pairs, the first of equal ones.
+/// pairs, the first of equal ones. Axes with many values come first: six rows for 3·2·2·2·2 values, where 2·2·2·3·2 takes nine.
 fn pairwise_of(choices: &[Choice]) -> Vec<Vec<usize>> {
-    let n = choices.len();
-    let values = |axis: usize| 0..choices[axis].values.len();
+    let mut order: Vec<usize> = (0..choices.len()).collect();
+    order.sort_by_key(|axis| std::cmp::Reverse(choices[*axis].values.len()));
+    let sizes: Vec<usize> = order.iter().map(|axis| choices[*axis].values.len()).collect();
+    let in_order_of_choices = |row: Vec<usize>| {
+        let mut of_choices = vec![0; row.len()];
+        order.iter().zip(row).for_each(|(axis, value)| of_choices[*axis] = value);
+        of_choices
+    };
+    pairwise(&sizes).into_iter().map(in_order_of_choices).collect()
+}
+
+/// Of axes with so many values.
+fn pairwise(sizes: &[usize]) -> Vec<Vec<usize>> {
+    let n = sizes.len();
+    let values = |axis: usize| 0..sizes[axis];
     // (axis, value) of both, the lower axis first.
     let mut missing: BTreeSet<[(usize, usize); 2]> = (0..n)
         .flat_map(|first| (first + 1..n).map(move |second| (first, second)))
@@ -249,6 +279,30 @@ mod tests {
         assert_eq!(tunings("cuda", all_of), ["", "pin=staged", "ntt=seven", "ntt=seven,pin=staged"]);
         assert_eq!(tunings("cpu", pairwise_of), [""]);
         assert_eq!(tunings("cuda", pairwise_of).len(), 4);
+    }
+
+    #[test]
+    fn what_a_machine_lacks_has_one_row_and_what_it_has_twice_none() {
+        let isa = |auto: serde_json::Value, eight: serde_json::Value| -> Variants {
+            serde_json::from_value(serde_json::json!({"version": 1, "axes": [
+                {"name": "isa", "decided": "run", "values": [
+                    {"name": "auto", "default": true, "comes_to": auto},
+                    {"name": "eight", "missing": eight},
+                    {"name": "portable"}
+                ]},
+                {"name": "ntt", "decided": "run", "values": [{"name": "six", "default": true}, {"name": "seven"}]}
+            ]}))
+            .unwrap()
+        };
+        let rows = |variants: &Variants| -> Vec<String> {
+            let choices = choices(variants, "cpu");
+            let rows = all_of(&choices);
+            let tunings = rows.iter().map(|row| tuning(&choices, row)).chain(missing(variants, "cpu"));
+            tunings.map(|tuning| tuning.to_string()).collect()
+        };
+        assert_eq!(rows(&isa("portable".into(), "no such unit".into())), ["", "ntt=seven", "isa=eight"]);
+        let all = ["", "ntt=seven", "isa=portable", "isa=portable,ntt=seven"];
+        assert_eq!(rows(&isa("eight".into(), serde_json::Value::Null)), all);
     }
 
     #[test]

@@ -152,8 +152,13 @@ impl VariantBuild {
             name: String,
             manifest_path: PathBuf,
         }
+        // For this platform alone: what others need may never have been fetched.
+        let version = run(Command::new("rustc").arg("-vV").stdout(Stdio::piped()))?;
+        let version = String::from_utf8_lossy(&version).into_owned();
+        let host = version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
         let mut cargo = Command::new("cargo");
         cargo.current_dir(&self.workspace).args(["metadata", "--format-version=1", "--offline", "--locked"]);
+        cargo.args(["--filter-platform", host]);
         let json = run(cargo.stdout(Stdio::piped()))?;
         let metadata: Metadata = serde_json::from_slice(&json)
             .map_err(|source| Error::Json { path: "cargo metadata".into(), source })?;

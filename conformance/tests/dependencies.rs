@@ -79,7 +79,8 @@ struct Package {
 }
 
 fn packages() -> Vec<Package> {
-    let arguments = ["metadata", "--format-version=1", "--offline", "--locked"];
+    // Not `--offline`: what only other platforms need may not have been fetched yet.
+    let arguments = ["metadata", "--format-version=1", "--locked"];
     let folder = env!("CARGO_MANIFEST_DIR");
     let output = Command::new("cargo").current_dir(folder).args(arguments).output().unwrap();
     let Metadata { packages } = serde_json::from_slice(&output.stdout).unwrap();

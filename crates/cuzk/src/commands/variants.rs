@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use cuzk_groth16::{Axis, Decided, Tuning};
+use cuzk_cpu::Arithmetic;
+use cuzk_groth16::{Axis, Decided, Isa, Tuning};
 use serde::Serialize;
 
 use crate::arguments::VariantsArguments;
@@ -30,6 +31,12 @@ struct ValueReport {
     default: bool,
     what: &'static str,
     measured: &'static str,
+    /// The value of the same axis that this one is on this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comes_to: Option<&'static str>,
+    /// Why this machine cannot have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<String>,
 }
 
 pub(crate) fn run(arguments: &VariantsArguments) -> Result<(), Failure> {
@@ -54,14 +61,22 @@ impl AxisReport {
             },
             backends: axis.backends,
             values: (axis.values.iter().enumerate())
-                .map(|(index, value)| ValueReport {
-                    name: value.name,
-                    default: index == 0,
-                    what: value.what,
-                    measured: value.measured,
+                .map(|(index, value)| {
+                    let (comes_to, missing) = here(axis.name, value.name);
+                    let (what, measured) = (value.what, value.measured);
+                    ValueReport { name: value.name, default: index == 0, what, measured, comes_to, missing }
                 })
                 .collect(),
         }
+    }
+}
+
+/// What a value comes to on this machine, where that is another one, and why the machine cannot have it.
+fn here(axis: &str, value: &str) -> (Option<&'static str>, Option<String>) {
+    match (axis, value) {
+        ("isa", "auto") => (Arithmetic::of(Isa::Auto).ok().map(Arithmetic::name), None),
+        ("isa", "avx512ifma") => (None, Arithmetic::of(Isa::Avx512Ifma).err().map(|error| error.to_string())),
+        _ => (None, None),
     }
 }
 
