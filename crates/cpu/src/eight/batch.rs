@@ -40,6 +40,8 @@ pub(crate) trait Blocks<F: Field> {
     fn before_x(&self, block: usize);
     /// Tells that y of a block is about to be read, in descending order.
     fn before_y(&self, block: usize);
+    /// Does something else after each block, in descending order: what waits for memory does so beside the additions.
+    fn beside<L: Lanes>(&mut self, block: usize);
 }
 
 /// Blocks in a batch: 2048 additions share an inversion of some 4 µs with its conversions, 2 ns each, and the scratch
@@ -174,6 +176,7 @@ impl<F: Field, B: Blocks<F>> Kernel for Fast<'_, F, B> {
                 y = Lanes8::<F, L>::select(active, &y1, &y);
             }
             blocks.store::<L>(block, x, y);
+            blocks.beside::<L>(block);
         }
         true
     }
@@ -281,6 +284,7 @@ impl<F: Field, B: Blocks<F>> Kernel for Careful<'_, F, B> {
             let x = cases.choose::<F, L>(&x1, &x2, &x);
             let y = cases.choose::<F, L>(&y1, &y2, &y);
             blocks.store::<L>(block, x, y);
+            blocks.beside::<L>(block);
         }
         infinite != 0
     }

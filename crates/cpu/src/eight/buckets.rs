@@ -143,6 +143,9 @@ impl<F: Field> Blocks<F> for Gathered<'_, F> {
         announce(self.points, self.entries.get(block.wrapping_sub(BLOCKS_AHEAD)), |point| &point.y);
         announce(self.points, self.next.get(self.entries.len() - 1 - block), |point| &point.x);
     }
+
+    #[inline(always)]
+    fn beside<L: Lanes>(&mut self, _: usize) {}
 }
 
 #[inline(always)]
@@ -220,6 +223,9 @@ impl<F: Field> Blocks<F> for Step<'_, F> {
     fn before_y(&self, block: usize) {
         announce(self.points, self.entries.get(block.wrapping_sub(BLOCKS_AHEAD)), |point| &point.y);
     }
+
+    #[inline(always)]
+    fn beside<L: Lanes>(&mut self, _: usize) {}
 }
 
 impl<F: Field> Step<'_, F> {
@@ -278,4 +284,7 @@ impl<F: Field> Blocks<F> for Running<'_, F> {
 
     #[inline(always)]
     fn before_y(&self, _: usize) {}
+
+    #[inline(always)]
+    fn beside<L: Lanes>(&mut self, _: usize) {}
 }
