@@ -340,7 +340,7 @@
       app = description: program: { type = "app"; inherit program; meta = { inherit description; }; };
       script = name: command: "${pkgs.writeShellScriptBin name ''exec ${command} "$@"''}/bin/${name}";
     in {
-      packages.${system} = provers // { default = provers.cuzk; inherit conformance kernels; };
+      packages.${system} = provers // { default = provers.cuzk; test-parameters = testParameters; inherit conformance kernels; };
       checks.${system} = checks;
 
       apps.${system} = {
