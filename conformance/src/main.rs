@@ -402,18 +402,24 @@ impl RunArgs {
 fn rows_of(args: &RunArgs, prover: &Prover) -> anyhow::Result<Vec<Row>> {
     match args.variants {
         Variants::Default if !args.tune.is_empty() => Ok(rows::product(&args.backend, &args.tune)),
-        variants => rows_of_variants(prover, &args.backend, variants),
+        variants => rows_of_variants(prover, &args.backend, variants, &args.require),
     }
 }
 
-fn rows_of_variants(prover: &Prover, backends: &[String], variants: Variants) -> anyhow::Result<Vec<Row>> {
+fn rows_of_variants(
+    prover: &Prover,
+    backends: &[String],
+    variants: Variants,
+    required: &[String],
+) -> anyhow::Result<Vec<Row>> {
     let coverage = match variants {
         Variants::Default => return Ok(rows::product(backends, &[Tuning::default()])),
         Variants::Each => Coverage::Each,
         Variants::Pairwise => Coverage::Pairwise,
         Variants::All => Coverage::All,
     };
-    rows::covering(prover, backends, coverage).context("--variants asks the prover for its variants")
+    rows::covering(prover, backends, coverage, required)
+        .context("--variants asks the prover for its variants")
 }
 
 impl TimingArgs {
@@ -495,7 +501,7 @@ fn gate(args: &GateArgs) -> anyhow::Result<bool> {
         Ok(Side { prover: prover(binary.clone(), args.timeout)?, row })
     };
     let (old, new) = (side(&args.old)?, side(&args.new)?);
-    let rows = rows_of_variants(&new.prover, std::slice::from_ref(&args.backend), args.variants)?;
+    let rows = rows_of_variants(&new.prover, std::slice::from_ref(&args.backend), args.variants, &[])?;
     let gate = Gate {
         runner: &runner,
         old,

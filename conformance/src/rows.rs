@@ -80,8 +80,13 @@ pub enum Coverage {
 }
 
 /// For each backend the rows of the axes that the prover lists. A value that this machine cannot have gets a row of its own, which will be
-/// skipped; one that is the default under another name on this machine gets none.
-pub fn covering(prover: &Prover, backends: &[String], coverage: Coverage) -> Result<Vec<Row>, Error> {
+/// skipped; one that is the default under another name on this machine gets none, unless it is among the `required`.
+pub fn covering(
+    prover: &Prover,
+    backends: &[String],
+    coverage: Coverage,
+    required: &[String],
+) -> Result<Vec<Row>, Error> {
     let variants: Variants = prover.json(&["variants".into(), "--json".into()])?;
     let rows = |backend: &String| {
         let choices = choices(&variants, backend);
@@ -91,7 +96,7 @@ pub fn covering(prover: &Prover, backends: &[String], coverage: Coverage) -> Res
             Coverage::All => all_of(&choices),
         };
         let tunings = rows.iter().map(|row| tuning(&choices, row));
-        let tunings: Vec<Tuning> = tunings.chain(missing(&variants, backend)).collect();
+        let tunings: Vec<Tuning> = tunings.chain(by_name(&variants, backend, required)).collect();
         product(std::slice::from_ref(backend), &tunings)
     };
     Ok(backends.iter().flat_map(rows).collect())
@@ -115,7 +120,7 @@ fn axes<'a>(variants: &'a Variants, backend: &str) -> impl Iterator<Item = &'a A
 fn choices(variants: &Variants, backend: &str) -> Vec<Choice> {
     let choice = |axis: &Axis| {
         let (mut values, others): (Vec<_>, Vec<_>) = axis.values.iter().partition(|value| value.default);
-        let default_is = values.first().and_then(|value| value.comes_to.as_ref());
+        let default_is = default_is(axis);
         let differs = |value: &&AxisValue| value.missing.is_none() && default_is != Some(&value.name);
         values.extend(others.into_iter().filter(differs));
         let values = values.iter().map(|value| value.name.clone()).collect();
@@ -124,11 +129,19 @@ fn choices(variants: &Variants, backend: &str) -> Vec<Choice> {
     axes(variants, backend).map(choice).collect()
 }
 
-/// Each value that this machine cannot have.
-fn missing(variants: &Variants, backend: &str) -> Vec<Tuning> {
+/// The value that an axis' default is on this machine.
+fn default_is(axis: &Axis) -> Option<&String> {
+    axis.values.iter().find(|value| value.default)?.comes_to.as_ref()
+}
+
+/// Each value that this machine cannot have, and each required one that is the default.
+fn by_name(variants: &Variants, backend: &str, required: &[String]) -> Vec<Tuning> {
     let of_axis = |axis: &Axis| {
-        let missing = axis.values.iter().filter(|value| value.missing.is_some());
-        missing.map(|value| Tuning(vec![(axis.name.clone(), value.name.clone())])).collect::<Vec<_>>()
+        let wanted = |value: &&AxisValue| {
+            value.missing.is_some() || default_is(axis) == Some(&value.name) && required.contains(&value.name)
+        };
+        let wanted = axis.values.iter().filter(wanted);
+        wanted.map(|value| Tuning(vec![(axis.name.clone(), value.name.clone())])).collect::<Vec<_>>()
     };
     axes(variants, backend).flat_map(of_axis).collect()
 }
@@ -294,15 +307,21 @@ mod tests {
             ]}))
             .unwrap()
         };
-        let rows = |variants: &Variants| -> Vec<String> {
+        let rows = |variants: &Variants, required: &[&str]| -> Vec<String> {
+            let required: Vec<String> = required.iter().map(|name| name.to_string()).collect();
             let choices = choices(variants, "cpu");
             let rows = all_of(&choices);
-            let tunings = rows.iter().map(|row| tuning(&choices, row)).chain(missing(variants, "cpu"));
+            let tunings = rows.iter().map(|row| tuning(&choices, row));
+            let tunings = tunings.chain(by_name(variants, "cpu", &required));
             tunings.map(|tuning| tuning.to_string()).collect()
         };
-        assert_eq!(rows(&isa("portable".into(), "no such unit".into())), ["", "ntt=seven", "isa=eight"]);
+        let without = isa("portable".into(), "no such unit".into());
+        assert_eq!(rows(&without, &["eight"]), ["", "ntt=seven", "isa=eight"]);
+        assert_eq!(rows(&without, &["portable"]), ["", "ntt=seven", "isa=eight", "isa=portable"]);
+        let with = isa("eight".into(), serde_json::Value::Null);
         let all = ["", "ntt=seven", "isa=portable", "isa=portable,ntt=seven"];
-        assert_eq!(rows(&isa("eight".into(), serde_json::Value::Null)), all);
+        assert_eq!(rows(&with, &[]), all);
+        assert_eq!(rows(&with, &["eight"]), [&all[..], &["isa=eight"]].concat());
     }
 
     #[test]

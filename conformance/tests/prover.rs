@@ -27,7 +27,7 @@ fn every_way_of_computing_a_proof_gives_upstreams_bytes() {
         binary.display()
     );
     let prover = Prover::new(binary, Duration::from_secs(1200));
-    let mut rows = rows::covering(&prover, &["cpu".to_owned()], Coverage::Pairwise).unwrap();
+    let mut rows = rows::covering(&prover, &["cpu".to_owned()], Coverage::Pairwise, &[]).unwrap();
     rows.push(Row { backend: REFERENCE.to_owned(), tuning: Tuning::default() });
 
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden");

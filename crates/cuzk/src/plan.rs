@@ -157,12 +157,15 @@ impl<'a> Way<'a> {
         let own = BASE + threads * THREAD.min(72 * n);
         // Windows that are sorted at the same time; of many, some are done before others begin.
         let (windows, more) = (threads.min(8), threads.clamp(8, 17) - 8);
+        // A written witness stays for the next one to be written over.
+        let kept = if circuit.walked { 0 } else { SCALAR * scalars + aux / 8 };
+        let aux_bytes = SCALAR * aux + kept;
         match self {
             // a, b, c and the roots; or the roots, h, its terms, and what sorts each window.
             Way::Portable => {
-                own + points(96) + SCALAR * aux + n * (4 * SCALAR).max(116 + 9 * windows + 3 * more)
+                own + points(96) + aux_bytes + n * (4 * SCALAR).max(116 + 9 * windows + 3 * more)
             }
-            Way::Eight => own + points(128) + SCALAR * aux + n * (165 + (17 * windows + 11 * more) / 2),
+            Way::Eight => own + points(128) + aux_bytes + n * (165 + (17 * windows + 11 * more) / 2),
             Way::Reference => BASE + points(96) + SCALAR * aux + n * 4 * SCALAR,
             Way::Device(on) => {
                 let block = |bytes, points: u64| bytes * points.min(threads * READ_POINTS);

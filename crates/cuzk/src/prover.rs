@@ -127,7 +127,7 @@ impl Prover for BackendProver {
                 self.prepared.insert((shape, session))
             }
         };
-        let witness = synthesized.witness();
+        let witness = synthesizer.to_recycle(&synthesized);
         let work = synthesized.into_work(shape)?;
         let start = Instant::now();
         let proof = session.prove(work, blinding, recorder)?;

@@ -23,7 +23,6 @@ pub(crate) enum WitnessCheck {
 pub(crate) struct Synthesizer {
     way: Way,
     check: WitnessCheck,
-    arithmetic: Arithmetic,
     /// The scalars of the last witness, whose memory the next one takes.
     spare: Cell<Vec<Fr>>,
 }
@@ -33,6 +32,8 @@ enum Way {
     ByTemplate {
         template: Arc<Template>,
         direct: bool,
+        /// What it is written with.
+        arithmetic: Arithmetic,
     },
     ByEnforcing(Presize),
 }
@@ -59,12 +60,22 @@ impl Synthesizer {
                 };
                 let found = template(&statement.registered_proof(), parts, progress)?;
                 let direct = tuning.synthesis == Synthesis::Direct && found.known;
-                Way::ByTemplate { template: Arc::new(found.template), direct }
+                let arithmetic = if direct { Arithmetic::of(tuning.isa)? } else { Arithmetic::portable() };
+                Way::ByTemplate { template: Arc::new(found.template), direct, arithmetic }
             }
             Synthesis::Enforce => Way::ByEnforcing(tuning.presize),
         };
-        let arithmetic = Arithmetic::of(tuning.isa)?;
-        Ok(Synthesizer { way, check, arithmetic, spare: Cell::default() })
+        Ok(Synthesizer { way, check, spare: Cell::default() })
+    }
+
+    /// The witness, where the next one can take its memory: for [`Synthesizer::recycle`], when nothing else has it any more.
+    pub(crate) fn to_recycle(&self, synthesized: &Synthesized) -> Option<Arc<PackedWitness>> {
+        match (&self.way, synthesized) {
+            (Way::ByTemplate { direct: true, .. }, Synthesized::Packed { witness, .. }) => {
+                Some(witness.clone())
+            }
+            _ => None,
+        }
     }
 
     /// Takes a witness back that is not needed any more.
@@ -98,12 +109,12 @@ impl Synthesizer {
         observer: &dyn Observer,
     ) -> Result<Vec<Synthesized>, Failure> {
         match &self.way {
-            Way::ByTemplate { template, direct } => {
+            Way::ByTemplate { template, direct, arithmetic } => {
                 let witnesses = timed(observer, Phase::Witness, || match direct {
                     true => partitions
                         .iter()
                         .map(|partition| {
-                            let (engine, spare) = (self.arithmetic.engine(), self.spare.take());
+                            let (engine, spare) = (arithmetic.engine(), self.spare.take());
                             statement.write_witness(*partition, template, engine, spare)
                         })
                         .collect(),
@@ -141,14 +152,6 @@ impl Synthesizer {
 }
 
 impl Synthesized {
-    /// The packed witness, where there is one: for [`Synthesizer::recycle`], when nothing else has it any more.
-    pub(crate) fn witness(&self) -> Option<Arc<PackedWitness>> {
-        match self {
-            Synthesized::Packed { witness, .. } => Some(witness.clone()),
-            Synthesized::Evaluated(_) => None,
-        }
-    }
-
     /// The shape of the circuit.
     pub(crate) fn shape(&self) -> Result<Shape, cuzk_groth16::Error> {
         match self {

@@ -68,7 +68,7 @@ faults! {
         /// Fp, eight at a time: the carry into the highest limb is lost.
         FpEightCarry = "fp_eight_carry", "winning-post-2kib-v1/valid", "isa=avx512ifma", "partition 0: msm_h differs first";
         /// Fr, eight at a time: reduction leaves out the upper halves of the products with the quotient.
-        FrEightReduction = "fr_eight_reduction", "winning-post-2kib-v1/valid", "isa=avx512ifma", "partition 0: h differs first";
+        FrEightReduction = "fr_eight_reduction", "winning-post-2kib-v1/valid", "isa=avx512ifma,synthesis=template", "partition 0: h differs first";
         /// Fp2, eight at a time: u² is 1.
         Fp2EightSign = "fp2_eight_sign", "winning-post-2kib-v1/valid", "isa=avx512ifma", "partition 0: msm_b_g2 differs first";
     }
@@ -127,6 +127,8 @@ faults! {
         DensityIndex = "density_index", "winning-post-2kib-v1/valid", "", "partition 0: msm_a differs first";
         /// Two neighbours of B's query are exchanged.
         DensityOrder = "density_order", "winning-post-2kib-v1/valid", "", "partition 0: msm_b_g1 differs first";
+        /// Poseidon, eight at a time: the key after a fifth power is left out where it is odd.
+        PoseidonEightKey = "poseidon_eight_key", "winning-post-2kib-v1/valid", "isa=avx512ifma", "partition 0: witness differs first";
         /// The first bit of the packed witness that is 1 is unpacked as 0.
         WitnessBit = "witness_bit", "winning-post-2kib-v1/valid", "", "partition 0: witness differs first";
         /// The last piece of rows is not evaluated.

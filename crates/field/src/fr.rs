@@ -6,10 +6,10 @@
 //!
 //! | operation | operands | result |
 //! |---|---|---|
-//! | [`Fr8::mul`] | carried, < A and < B | columns in [0, 2^56), 0 ≤ value < 1 + A·B/35.3 |
+//! | [`Fr8::mul`], [`Fr8::square`] | carried, < A and < B | columns in [0, 2^57), 0 ≤ value < 1 + A·B/35.3 |
 //! | [`dot`] of N ≤ 12 | carried, < A, and factors | columns in [0, 2^60), 0 ≤ value < 1 + N·A/35.3 |
 //! | [`Columns::add`] | any | the sum |
-//! | [`Columns::times_16`] | columns in [0, 2^58) | columns below 2^62, 16 times the value |
+//! | [`Columns::times_16`] | columns in [0, 2^57) | columns below 2^61, 16 times the value |
 //! | [`Columns::sub`] with K | subtrahend ≤ K | a − b + K·r |
 //! | [`Columns::carry`] | 0 ≤ value < 35, every column a signed 63-bit number | carried, same value |
 //! | [`Columns::reduce`] | 0 ≤ value < 35, the same | carried, < 1.001 |

@@ -270,16 +270,14 @@ pub enum Error {
 
     /// A written witness that is not the walked one.
     #[error(
-        "partition {partition}: the witness that was written differs from the walked one, first at aux variable {aux} ({path}); \
+        "partition {partition}: the witness that was written differs from the walked one, first at {variable}; \
          `--tune synthesis=template` does without writing"
     )]
     WrittenOtherwise {
         /// The partition.
         partition: usize,
-        /// The first variable with another value.
-        aux: usize,
-        /// Where the circuit allocates it.
-        path: String,
+        /// The first variable with another value, and where the circuit allocates it.
+        variable: String,
     },
 
     /// A sector that cannot be made without sealing it.

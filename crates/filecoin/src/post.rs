@@ -292,7 +292,7 @@ impl Post {
     }
 }
 
-/// Paths whose hashes are computed together: a multiple of 8, all of a winning PoSt, and little memory.
+/// Paths whose hashes are computed together. Reasoned: a multiple of 8, all of a winning PoSt, and 200 KB of siblings.
 const PATHS_AT_ONCE: usize = 80;
 
 /// The circuit of one sector of a partition. A partition that is not full repeats its last sector.

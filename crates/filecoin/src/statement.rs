@@ -461,8 +461,8 @@ impl Statement {
         self.provable(partition)?.witness(partition, template)
     }
 
-    /// As [`Statement::witness`], without a walk through the circuit (`synthesis = direct`): the same, value for value. 5 ms of a thread
-    /// for a PoRep of 2 KiB, which takes a second to walk.
+    /// As [`Statement::witness`], without a walk through the circuit (`synthesis = direct`): the same, value for value. Some
+    /// milliseconds for a PoRep of 2 KiB, which takes a second to walk; 50 more in a process' first, for neptune's constants.
     ///
     /// With an engine hashes are computed eight at a time. `spare` is the scalars of an earlier witness of this circuit, whose memory is
     /// used again; empty for a first one.
@@ -503,10 +503,14 @@ impl Statement {
         written: &PackedWitness,
     ) -> Result<(), Error> {
         let walked = self.witness(partition, template)?;
+        let input = written.inputs.iter().zip(&walked.inputs).position(|(written, walked)| written != walked);
+        if let Some(input) = input {
+            return Err(Error::WrittenOtherwise { partition, variable: format!("input {input}") });
+        }
         let Some(aux) = written.first_difference(&walked, template)? else { return Ok(()) };
         let path = cuzk_r1cs::aux_path(self.provable(partition)?.circuit(partition)?, aux);
         let path = path.map_err(cuzk_r1cs::Error::from)?.unwrap_or_default();
-        Err(Error::WrittenOtherwise { partition, aux, path })
+        Err(Error::WrittenOtherwise { partition, variable: format!("aux variable {aux} ({path})") })
     }
 
     /// Proves a partition through unmodified bellperson.

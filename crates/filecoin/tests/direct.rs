@@ -40,7 +40,7 @@ fn synthetic(kind: Kind, size: SectorSize, sectors: usize, seed: u64) -> Stateme
 fn assert_written_as_walked(statement: &Statement, partitions: &[usize]) {
     let template = statement.registered_proof().derive_template().unwrap();
     let engines: Vec<Option<Engine>> = [None].into_iter().chain(engines().into_iter().map(Some)).collect();
-    // Each witness is written over the one before.
+    // Each witness is written over an earlier one, of which nothing may be left.
     let mut scalars = vec![];
     for partition in partitions {
         let walked = statement.witness(*partition, &template).unwrap();
@@ -59,6 +59,7 @@ fn assert_written_as_walked(statement: &Statement, partitions: &[usize]) {
                 statement.check_witness(*partition, &template, &written).unwrap();
             }
             scalars = written.scalars;
+            scalars.fill(cuzk_r1cs::Fr::from(3));
         }
     }
 }
@@ -126,10 +127,16 @@ fn a_difference_from_the_walk_has_the_name_of_its_gadget() {
     statement.check_written(0, &template, &written).unwrap();
     *written.scalars.last_mut().unwrap() += cuzk_r1cs::Fr::from(1);
     match statement.check_written(0, &template, &written) {
-        Err(Error::WrittenOtherwise { partition: 0, aux, path }) => {
-            assert_eq!(aux, template.n_aux() - 1);
-            assert!(path.contains("/sector_1/challenge_inclusion_9/"), "{path}");
+        Err(Error::WrittenOtherwise { partition: 0, variable }) => {
+            let last = format!("aux variable {} (", template.n_aux() - 1);
+            assert!(variable.starts_with(&last), "{variable}");
+            assert!(variable.contains("/sector_1/challenge_inclusion_9/"), "{variable}");
         }
+        other => panic!("{other:?}"),
+    }
+    *written.inputs.last_mut().unwrap() += cuzk_r1cs::Fr::from(1);
+    match statement.check_written(0, &template, &written) {
+        Err(Error::WrittenOtherwise { partition: 0, variable }) => assert!(variable.starts_with("input ")),
         other => panic!("{other:?}"),
     }
 }

@@ -108,6 +108,10 @@ fn what_does_not_fill_a_circuit_is_refused() {
     refused("aux variables that were written", |values| values.push((Fr::ONE, true)));
     // As many, but of another sort.
     refused("scalars left to write", |values| values.iter_mut().for_each(|value| value.1 = false));
+    refused("scalars that were written", |values| {
+        let scalar = values.iter().position(|value| !value.1).unwrap();
+        values[scalar] = (Fr::ZERO, true);
+    });
     refused("bits in places of scalars", |values| {
         let scalar = values.iter().position(|value| !value.1).unwrap();
         let bit = values.iter().position(|value| value.1).unwrap();

@@ -16,7 +16,7 @@ use crate::runs::prefetch;
 /// Marks a position whose point is to be negated.
 pub(crate) const NEGATE: u32 = 1 << 31;
 
-/// Points of a task: their sums of pairs, 512 KB in G1, and a batch's scratch memory stay in a second-level cache. With twice
+/// Points of a task: their sums of pairs, 512 KB in G1, as much of staged operands, and a batch's scratch memory stay in a second-level cache. With twice
 /// as many a sum of 2^18 terms took 692 ms for 662, with windows of 14 bits 697 for 670 (one core of a 16-core Xeon with IFMA,
 /// 2 MB of second-level cache, 2026-11-29).
 const TASK_POINTS: usize = 1 << 13;

@@ -187,7 +187,7 @@ impl Run<'_> {
             let synthesize = || self.synthesizer.synthesize(self.statement, together, self.recorder);
             let synthesized = meter.measure(synthesize)?;
             for (index, synthesized) in together.iter().zip(synthesized) {
-                let witness = synthesized.witness();
+                let witness = self.synthesizer.to_recycle(&synthesized);
                 let evaluated = meter.measure(|| Evaluated::of(synthesized, self.recorder))?;
                 reports.push(PartitionReport {
                     index: *index,

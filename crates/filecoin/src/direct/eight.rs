@@ -19,10 +19,11 @@
 //! | mixed element of a partial round, before reduction | < 1 + (1.001 + 11·17.5)/35.3 = 6.5 | |
 //! | what is written | < 1 | reduced, then canonical |
 //!
-//! Columns: those of a product are below 2^58 and those of its 16-fold below 2^62; those of a `dot` are below 2^60. A key adds less than
+//! Columns: those of a product are below 2^57 and those of its 16-fold below 2^61; those of a `dot` are below 2^60. A key adds less than
 //! 2^52. All are signed 63-bit numbers, as carrying asks for.
 
 use blstrs::Scalar as Fr;
+use cuzk_fault::{Fault, injected};
 use cuzk_field::fr::{Columns, Fr8, Packed, Pair, dot, factor_limbs, limbs, pairs_mut, words};
 use cuzk_field::lanes::Outlined;
 use cuzk_field::{Kernel, Lanes};
@@ -63,7 +64,7 @@ pub(super) struct Permutations<'a, const T: usize, const N: usize> {
     pub(super) places: [&'a mut [Fr]; 8],
 }
 
-/// An element that partial rounds leave alone is reduced after so many.
+/// An element that partial rounds leave alone is reduced after so many: see the table above.
 const ROUNDS_TO_REDUCTION: usize = 16;
 
 impl<const T: usize, const N: usize> Kernel for Permutations<'_, T, N> {
@@ -71,6 +72,7 @@ impl<const T: usize, const N: usize> Kernel for Permutations<'_, T, N> {
 
     #[inline(always)]
     fn run<L: Lanes>(self) {
+        const { assert!(N + 1 == T) };
         let Permutations { constants, inputs, places } = self;
         let mut out = Out::new(places);
         let mut elements = [Fr8::<L>::splat(&constants.tag); T];
@@ -86,7 +88,7 @@ impl<const T: usize, const N: usize> Kernel for Permutations<'_, T, N> {
         }
         elements = mix(&elements, &constants.before_partial);
         for (round, (column, added)) in constants.sparse.iter().enumerate() {
-            let key = keys.next().unwrap_or(&NO_KEY);
+            let key = keys.next().expect("a key for each element that is written");
             let first = L::outline(Powers { value: elements[0], key, itself: true, out: &mut out });
             elements[0] = first;
             let mixed = L::outline(Mixed { elements: &elements, column });
@@ -175,7 +177,10 @@ impl<L: Lanes> Outlined for Powers<'_, '_, L> {
 
     #[inline(always)]
     fn run(self) -> Fr8<L> {
-        let Powers { value, key, itself, out } = self;
+        let Powers { value, mut key, itself, out } = self;
+        if injected(Fault::PoseidonEightKey) && key[0] % 2 == 1 {
+            key = &NO_KEY;
+        }
         let square = value.square().times_16().reduce();
         let fourth = square.square().times_16().reduce();
         let fifth = fourth.mul(&value).times_16().add(&columns(key)).reduce();
@@ -251,6 +256,8 @@ impl<'a> Out<'a> {
     /// Writes the last scalar of an odd number.
     #[inline(always)]
     fn finish<L: Lanes>(self) {
+        let n_places = 2 * self.pairs[0].len() + usize::from(self.odd[0].is_some());
+        assert_eq!(self.n, n_places, "the place of another width");
         if self.n.is_multiple_of(2) {
             return;
         }

@@ -2,8 +2,8 @@
 //!
 //! The gadgets of Filecoin's circuits allocate in a fixed order, and every value that they allocate is a bit of a word or an element of Fr
 //! that plain arithmetic gives. So the values are computed and written in that order; no gadget is called and no closure built.
-//! Each module says the order of its gadget, which is upstream's of the pinned version; a circuit that is not one of the known ones has
-//! another template, and what is written would not fill it.
+//! Each module says the order of its gadget, which is upstream's of the pinned version: only what is written for a circuit with a known
+//! digest is of use ([`crate::templates::CachedTemplate::known`]).
 //!
 //! Nodes are 32 bytes, little-endian and canonical; `Fr` is in blst's form.
 
