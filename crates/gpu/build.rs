@@ -16,7 +16,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The files that become a binary each.
-const KERNELS: [(&str, &str); 3] = [("ntt", "ntt/ntt.cu"), ("r1cs", "r1cs/r1cs.cu"), ("msm", "msm/msm.cu")];
+const KERNELS: [(&str, &str); 4] = [
+    ("ntt", "ntt/ntt.cu"),
+    ("r1cs", "r1cs/r1cs.cu"),
+    ("msm", "msm/msm.cu"),
+    ("fixed_base", "msm/fixed_base.cu"),
+];
 /// What they include, in `cuda/`.
 const SOURCES: [&str; 6] = ["ec", "ff", "kernel.cuh", "msm", "ntt", "r1cs"];
 /// Compute capabilities that a release has code for, and the newest of which it has PTX for later ones.

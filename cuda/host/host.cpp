@@ -1,6 +1,7 @@
 // The arithmetic of `cuda/` on the host, as C functions for tests: see conformance/device-host. No part of the product.
 //
 // Nothing is checked here: lengths, ranges and alignment are the caller's duty.
+#include "../msm/fixed_base.cuh"
 #include "../msm/msm.cuh"
 #include "../ntt/ntt.cuh"
 #include "../r1cs/r1cs.cuh"
@@ -129,6 +130,7 @@ CUZK_MONTGOMERY(fr, Fr)
     void cuzk_host_##NAME##_add_affine(Xyzz<F> *sum, const Affine<F> *b) { sum->add(*b); }                       \
     void cuzk_host_##NAME##_add(Xyzz<F> *sum, const Xyzz<F> *b) { sum->add(*b); }                                \
     void cuzk_host_##NAME##_double(Xyzz<F> *point) { point->double_in_place(); }                                 \
+    void cuzk_host_##NAME##_encode(uint32_t *out, const Affine<F> *point) { encode(out, *point); }               \
     void cuzk_host_##NAME##_msm(Xyzz<F> *out, Xyzz<F> *buckets, const Affine<F> *bases,                          \
                                 const Fr *scalars, uint32_t n, const Windows *windows) {                         \
         *out = msm(buckets, bases, scalars, n, *windows);                                                        \
@@ -144,6 +146,11 @@ CUZK_MONTGOMERY(fr, Fr)
 CUZK_CURVE(g1, Fp)
 CUZK_CURVE(g2, Fp2)
 #undef CUZK_CURVE
+
+// The references of a scalar, one a window.
+void cuzk_host_references(uint32_t *out, const Fr *scalar, const Windows *windows) {
+    references_of(out, *scalar, *windows);
+}
 
 // All digits of a scalar, lowest window first.
 void cuzk_host_digits(int32_t *out, const Fr *scalar, const Windows *windows) {

@@ -15,10 +15,10 @@ pub(crate) fn scalars(n: usize, seed: u64) -> Vec<Fr> {
 
 /// Random multiples of the generator of G1.
 pub(crate) fn g1(n: usize, seed: u64) -> Vec<G1Affine> {
-    CpuFixedBase::default().g1(&scalars(n, seed))
+    CpuFixedBase::default().g1(&scalars(n, seed)).expect("a processor does not fail")
 }
 
 /// Random multiples of the generator of G2.
 pub(crate) fn g2(n: usize, seed: u64) -> Vec<G2Affine> {
-    CpuFixedBase::default().g2(&scalars(n, seed))
+    CpuFixedBase::default().g2(&scalars(n, seed)).expect("a processor does not fail")
 }

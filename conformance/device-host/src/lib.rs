@@ -281,6 +281,8 @@ pub trait Curve: Field {
     fn add(sum: &mut Xyzz<Self>, b: &Xyzz<Self>);
     /// point = 2·point
     fn double(point: &mut Xyzz<Self>);
+    /// A point as parameter files store it.
+    fn encode(point: &Affine<Self>) -> Vec<u8>;
     /// Σ scalarᵢ·baseᵢ
     fn msm(bases: &[Affine<Self>], scalars: &[Fr], windows: &Windows) -> Xyzz<Self>;
     /// The sum of each 2^levels neighbouring references by `n_threads` threads: a base's number, with [`NEGATE`] for its opposite,
@@ -294,12 +296,13 @@ pub trait Curve: Field {
 }
 
 macro_rules! curve {
-    ($field:ty, $of:ident, $add_affine:ident, $add:ident, $double:ident, $msm:ident, $groups:ident) => {
+    ($field:ty, $of:ident, $add_affine:ident, $add:ident, $double:ident, $encode:ident, $msm:ident, $groups:ident) => {
         unsafe extern "C" {
             fn $of(out: *mut Xyzz<$field>, point: *const Affine<$field>);
             fn $add_affine(sum: *mut Xyzz<$field>, b: *const Affine<$field>);
             fn $add(sum: *mut Xyzz<$field>, b: *const Xyzz<$field>);
             fn $double(point: *mut Xyzz<$field>);
+            fn $encode(out: *mut u32, point: *const Affine<$field>);
             fn $msm(
                 out: *mut Xyzz<$field>,
                 buckets: *mut Xyzz<$field>,
@@ -341,6 +344,13 @@ macro_rules! curve {
             fn double(point: &mut Xyzz<Self>) {
                 // SAFETY: reads and writes one point.
                 unsafe { $double(point) }
+            }
+
+            fn encode(point: &Affine<Self>) -> Vec<u8> {
+                let mut words = vec![0u32; size_of::<Affine<Self>>() / 4];
+                // SAFETY: reads one point and writes as many words as it has.
+                unsafe { $encode(words.as_mut_ptr(), point) };
+                words.iter().flat_map(|word| word.to_ne_bytes()).collect()
             }
 
             fn msm(bases: &[Affine<Self>], scalars: &[Fr], windows: &Windows) -> Xyzz<Self> {
@@ -396,6 +406,7 @@ curve!(
     cuzk_host_g1_add_affine,
     cuzk_host_g1_add,
     cuzk_host_g1_double,
+    cuzk_host_g1_encode,
     cuzk_host_g1_msm,
     cuzk_host_g1_add_groups
 );
@@ -405,12 +416,14 @@ curve!(
     cuzk_host_g2_add_affine,
     cuzk_host_g2_add,
     cuzk_host_g2_double,
+    cuzk_host_g2_encode,
     cuzk_host_g2_msm,
     cuzk_host_g2_add_groups
 );
 
 unsafe extern "C" {
     fn cuzk_host_digits(out: *mut i32, scalar: *const Fr, windows: *const Windows);
+    fn cuzk_host_references(out: *mut u32, scalar: *const Fr, windows: *const Windows);
     fn cuzk_host_ntt_down(
         values: *mut Fr,
         tile: *mut Half,
@@ -446,6 +459,14 @@ pub fn digits(scalar: &Fr, windows: &Windows) -> Vec<i32> {
     // SAFETY: writes a digit for each of n windows.
     unsafe { cuzk_host_digits(digits.as_mut_ptr(), scalar, windows) };
     digits
+}
+
+/// The entries of a table of multiples whose sum is the scalar's, as `cuda/msm/fixed_base.cuh` has it.
+pub fn references(scalar: &Fr, windows: &Windows) -> Vec<u32> {
+    let mut references = vec![0; windows.n as usize];
+    // SAFETY: writes a reference for each of n windows.
+    unsafe { cuzk_host_references(references.as_mut_ptr(), scalar, windows) };
+    references
 }
 
 /// A pass of a transform, by blocks of `n_threads` threads.

@@ -7,7 +7,7 @@
 use std::sync::OnceLock;
 
 use blstrs::{G1Affine, G2Affine, Scalar as Fr};
-use cuzk_groth16::{FixedBase, encode_g1, encode_g2};
+use cuzk_groth16::{Error, FixedBase, encode_g1, encode_g2};
 use group::{Curve as _, Group};
 use rayon::prelude::*;
 
@@ -69,26 +69,26 @@ impl Default for CpuFixedBase {
 }
 
 impl FixedBase for CpuFixedBase {
-    fn g1(&self, scalars: &[Fr]) -> Vec<G1Affine> {
-        self.g1_table().multiply(scalars)
+    fn g1(&self, scalars: &[Fr]) -> Result<Vec<G1Affine>, Error> {
+        Ok(self.g1_table().multiply(scalars))
     }
 
-    fn g2(&self, scalars: &[Fr]) -> Vec<G2Affine> {
-        self.g2_table().multiply(scalars)
+    fn g2(&self, scalars: &[Fr]) -> Result<Vec<G2Affine>, Error> {
+        Ok(self.g2_table().multiply(scalars))
     }
 
-    fn g1_encoded(&self, scalars: &[Fr]) -> Vec<u8> {
-        match self.g1_table() {
+    fn g1_encoded(&self, scalars: &[Fr]) -> Result<Vec<u8>, Error> {
+        Ok(match self.g1_table() {
             AnyTable::Portable(table) => encode_g1(&table.multiply(scalars)),
             AnyTable::Eight(table) => table.multiply_encoded(scalars),
-        }
+        })
     }
 
-    fn g2_encoded(&self, scalars: &[Fr]) -> Vec<u8> {
-        match self.g2_table() {
+    fn g2_encoded(&self, scalars: &[Fr]) -> Result<Vec<u8>, Error> {
+        Ok(match self.g2_table() {
             AnyTable::Portable(table) => encode_g2(&table.multiply(scalars)),
             AnyTable::Eight(table) => table.multiply_encoded(scalars),
-        }
+        })
     }
 }
 
@@ -221,22 +221,24 @@ mod tests {
         // Emulated arithmetic would take minutes for the tables of wider windows.
         let fixed_base = CpuFixedBase::with_windows(arithmetic, Windows::new(9));
         let scalars = scalars();
-        for (scalar, product) in scalars.iter().zip(fixed_base.g1(&scalars)) {
+        for (scalar, product) in scalars.iter().zip(fixed_base.g1(&scalars).unwrap()) {
             assert_eq!(cuzk_naive::multiply_point(&G1Affine::generator(), scalar), product.into());
         }
-        for (scalar, product) in scalars.iter().zip(fixed_base.g2(&scalars)) {
+        for (scalar, product) in scalars.iter().zip(fixed_base.g2(&scalars).unwrap()) {
             assert_eq!(cuzk_naive::multiply_point(&G2Affine::generator(), scalar), product.into());
         }
         // The scalar 0, whose multiple is at infinity, is among them.
-        let encoded = fixed_base.g1(&scalars).iter().flat_map(G1Affine::to_uncompressed).collect::<Vec<_>>();
-        assert_eq!(fixed_base.g1_encoded(&scalars), encoded);
-        let encoded = fixed_base.g2(&scalars).iter().flat_map(G2Affine::to_uncompressed).collect::<Vec<_>>();
-        assert_eq!(fixed_base.g2_encoded(&scalars), encoded);
-        assert!(fixed_base.g1_encoded(&[]).is_empty());
+        let encoded =
+            fixed_base.g1(&scalars).unwrap().iter().flat_map(G1Affine::to_uncompressed).collect::<Vec<_>>();
+        assert_eq!(fixed_base.g1_encoded(&scalars).unwrap(), encoded);
+        let encoded =
+            fixed_base.g2(&scalars).unwrap().iter().flat_map(G2Affine::to_uncompressed).collect::<Vec<_>>();
+        assert_eq!(fixed_base.g2_encoded(&scalars).unwrap(), encoded);
+        assert!(fixed_base.g1_encoded(&[]).unwrap().is_empty());
         // More than a batch, one of them partial.
         let many: Vec<Fr> = (0..2500).map(Fr::from).collect();
-        let products = fixed_base.g1(&many);
-        assert_eq!(products[2499], fixed_base.g1(&[Fr::from(2499)])[0]);
+        let products = fixed_base.g1(&many).unwrap();
+        assert_eq!(products[2499], fixed_base.g1(&[Fr::from(2499)]).unwrap()[0]);
         assert!(products.windows(2).all(|pair| {
             blstrs::G1Projective::from(pair[0]) + blstrs::G1Projective::generator() == pair[1].into()
         }));

@@ -510,7 +510,7 @@ mod tests {
     fn many_terms(arithmetic: Arithmetic, n: usize, window_bits: &[u32]) {
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         let multiples: Vec<Fr> = (0..n).map(|_| Fr::random(&mut rng)).collect();
-        let points = crate::CpuFixedBase::new(Arithmetic::portable()).g1(&multiples);
+        let points = crate::CpuFixedBase::new(Arithmetic::portable()).g1(&multiples).unwrap();
         let random: Vec<Fr> = (0..n).map(|_| Fr::random(&mut rng)).collect();
         let equal = vec![random[0]; n];
         let expected = |scalars: &[Fr]| {

@@ -657,6 +657,9 @@ pub(crate) struct ParamsGenerateArguments {
     /// Generate them even if they are there.
     #[arg(long)]
     pub(crate) force: bool,
+    /// Multiply the points on this CUDA device instead of the processor: the same bytes.
+    #[arg(long, value_name = "N", conflicts_with = "inner_product_key")]
+    pub(crate) device: Option<usize>,
     /// Print the note beside the parameters as JSON.
     #[arg(long)]
     pub(crate) json: bool,

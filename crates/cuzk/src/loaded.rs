@@ -79,7 +79,8 @@ impl<'a> Circuits<'a> {
         let cache = cache_directory()?;
         if let Some(seed) = self.arguments.parameters.test_params {
             let parameters = TestParameters::locate(&cache, seed.0, set)?;
-            let note = test_parameters(&parameters, &statement.registered_proof(), progress)?;
+            let note =
+                test_parameters(&parameters, &statement.registered_proof(), self.backend.device, progress)?;
             return Ok(ParametersReport {
                 name: note.parameters,
                 path: parameters.path().display().to_string(),

@@ -178,7 +178,7 @@ pub(crate) struct Device {
 /// have 99 KiB.
 const SHARED_BYTES: i32 = 96 << 10;
 
-const NAMES: [(&str, &[&str]); 3] = [
+const NAMES: [(&str, &[&str]); 4] = [
     (
         "ntt",
         &[
@@ -191,6 +191,7 @@ const NAMES: [(&str, &[&str]); 3] = [
         ],
     ),
     ("r1cs", &["cuzk_unpack", "cuzk_evaluate"]),
+    ("fixed_base", &["cuzk_fixed_references", "cuzk_fixed_encode_g1", "cuzk_fixed_encode_g2"]),
     (
         "msm",
         &[

@@ -1,4 +1,4 @@
-//! The CUDA backend: evaluation, transforms and all five multi-scalar sums on a device.
+//! The CUDA backend: evaluation, transforms and all five multi-scalar sums on a device; and multiples of the generators, for parameters.
 //!
 //! The kernels are in `cuda/`, by mathematics, with the same names as the modules here. The driver is loaded when a device
 //! is first asked for; a program with this crate starts on machines without one. Kernels are compiled by the build where
@@ -42,6 +42,7 @@
 
 mod backend;
 mod device;
+mod fixed_base;
 mod layout;
 pub mod measure;
 mod msm;
@@ -51,3 +52,4 @@ mod upload;
 
 pub use backend::{CudaBackend, READ_POINTS};
 pub use device::{DeviceReport, Kernels, check, devices, driver_release, has_kernels, kernels};
+pub use fixed_base::CudaFixedBase;

@@ -36,7 +36,7 @@ const N_ONES_RUNS: u32 = 128;
 const MAGNITUDE_WORDS: usize = 4;
 const PART_U32: usize = 3;
 const LONG_RUN_U32: usize = 3;
-const N_COUNTS: usize = 6;
+pub(crate) const N_COUNTS: usize = 6;
 /// With batched affine additions, so many neighbours are brought to one point: 2^GROUP_LEVELS.
 const GROUP_LEVELS: u32 = 3;
 /// Groups that a thread takes at a time: the more, the fewer inverses and the more memory.
@@ -58,7 +58,7 @@ pub(crate) trait DeviceCurve: Group<Scalar = Fr> + Words {
     fn add_groups(
         device: &Device,
         config: LaunchConfig,
-        memory: &Memory,
+        groups: &GroupSums<'_>,
         bases: &CudaView<'_, u64>,
     ) -> Result<(), Error>;
     /// Of the points that `order` has the references of, or of all where it is 0.
@@ -78,6 +78,18 @@ pub(crate) trait DeviceCurve: Group<Scalar = Fr> + Words {
         factor: u32,
     ) -> Result<(), Error>;
     fn finish(device: &Device, config: LaunchConfig, finish: &Finish<'_>) -> Result<(), Error>;
+}
+
+/// References in groups of 2^levels, their sums, and what threads need to add them; see [`Memory`].
+pub(crate) struct GroupSums<'a> {
+    pub(crate) sums: &'a CudaView<'a, u64>,
+    pub(crate) scratch_sums: &'a CudaSlice<u64>,
+    pub(crate) scratch_products: &'a CudaSlice<u64>,
+    pub(crate) order: &'a CudaSlice<u32>,
+    /// The last of them is the number of references.
+    pub(crate) counts: &'a CudaSlice<u32>,
+    pub(crate) alignment: Alignment,
+    pub(crate) groups_at_a_time: usize,
 }
 
 /// What the last kernel of a sum reads and writes.
@@ -101,23 +113,23 @@ macro_rules! device_curve {
             fn add_groups(
                 device: &Device,
                 config: LaunchConfig,
-                memory: &Memory,
+                groups: &GroupSums<'_>,
                 bases: &CudaView<'_, u64>,
             ) -> Result<(), Error> {
-                let most = memory.groups_at_a_time as u32;
+                let most = groups.groups_at_a_time as u32;
                 // References are below the number of bases, and every group of them has a sum; a thread of the grid has memory
                 // for `most` groups.
                 launch!(
                     device,
                     $groups,
                     config,
-                    &memory.entries_or_groups,
-                    &memory.scratch_sums,
-                    &memory.scratch_products,
+                    groups.sums,
+                    groups.scratch_sums,
+                    groups.scratch_products,
                     bases,
-                    &memory.order,
-                    &memory.counts,
-                    &memory.alignment,
+                    groups.order,
+                    groups.counts,
+                    &groups.alignment,
                     &most
                 )
             }
@@ -560,8 +572,18 @@ impl Memory {
             P::sum_parts(device, parts, self, bases, device.address(&self.order))?;
         } else {
             let n_blocks = device.n_multiprocessors as usize;
-            P::add_groups(device, blocks(n_blocks, P::GROUP_BLOCK, 0), self, bases)?;
-            P::sum_parts(device, parts, self, &self.entries_or_groups.as_view(), 0)?;
+            let sums = self.entries_or_groups.as_view();
+            let groups = GroupSums {
+                sums: &sums,
+                scratch_sums: &self.scratch_sums,
+                scratch_products: &self.scratch_products,
+                order: &self.order,
+                counts: &self.counts,
+                alignment: self.alignment,
+                groups_at_a_time: self.groups_at_a_time,
+            };
+            P::add_groups(device, blocks(n_blocks, P::GROUP_BLOCK, 0), &groups, bases)?;
+            P::sum_parts(device, parts, self, &sums, 0)?;
         }
         let sum_words = 4 * P::FIELD_WORDS;
         let shared = P::JOIN_BLOCK as usize * sum_words * 8;

@@ -18,22 +18,22 @@ use rayon::prelude::*;
 use crate::parameters::{Point, Query};
 use crate::{Domain, Error, VerifyingKey};
 
-/// Multiples of the generators by many scalars.
-pub trait FixedBase: Sync {
+/// Multiples of the generators by many scalars. A device may fail.
+pub trait FixedBase: Send + Sync {
     /// `scalars[i]·G₁` for the generator of G1.
-    fn g1(&self, scalars: &[Fr]) -> Vec<G1Affine>;
+    fn g1(&self, scalars: &[Fr]) -> Result<Vec<G1Affine>, Error>;
 
     /// `scalars[i]·G₂` for the generator of G2.
-    fn g2(&self, scalars: &[Fr]) -> Vec<G2Affine>;
+    fn g2(&self, scalars: &[Fr]) -> Result<Vec<G2Affine>, Error>;
 
     /// [`FixedBase::g1`] as [`encode_g1`] encodes it.
-    fn g1_encoded(&self, scalars: &[Fr]) -> Vec<u8> {
-        encode_g1(&self.g1(scalars))
+    fn g1_encoded(&self, scalars: &[Fr]) -> Result<Vec<u8>, Error> {
+        Ok(encode_g1(&self.g1(scalars)?))
     }
 
     /// [`FixedBase::g2`] as [`encode_g2`] encodes it.
-    fn g2_encoded(&self, scalars: &[Fr]) -> Vec<u8> {
-        encode_g2(&self.g2(scalars))
+    fn g2_encoded(&self, scalars: &[Fr]) -> Result<Vec<u8>, Error> {
+        Ok(encode_g2(&self.g2(scalars)?))
     }
 }
 
@@ -111,21 +111,21 @@ pub fn generate(
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Generated, GenerateError> {
     let scalars = QueryScalars::new(system, trapdoor)?;
-    let verifying_key = verifying_key(fixed_base, trapdoor, &scalars.ic);
+    let verifying_key = verifying_key(fixed_base, trapdoor, &scalars.ic)?;
     let mut file = FileWriter { out, hash: State::new(), n_bytes: 0 };
     file.write(&verifying_key.to_bytes())?;
     let (all, mut done) = (scalars.n(), 0);
     // Points are computed a block ahead of the one that is hashed and written, which takes one thread.
     let mut ready = Encoded::default();
     for block in scalars.blocks()? {
-        let mut next = Encoded::default();
+        let mut next = Ok(Encoded::default());
         rayon::in_place_scope(|scope| {
             scope.spawn(|_| next = scalars.encode(fixed_base, &block));
             file.write(&ready.bytes)
         })?;
         done += ready.n_points;
         progress(done, all);
-        ready = next;
+        ready = next?;
     }
     file.write(&ready.bytes)?;
     progress(all, all);
@@ -216,17 +216,17 @@ impl QueryScalars {
     }
 
     /// The bytes of a block, with the query's count before its first.
-    fn encode(&self, fixed_base: &dyn FixedBase, Block { query, range }: &Block) -> Encoded {
+    fn encode(&self, fixed_base: &dyn FixedBase, Block { query, range }: &Block) -> Result<Encoded, Error> {
         let points = match query {
             Query::H => fixed_base.g1_encoded(&self.h.block(range.clone())),
             Query::L => fixed_base.g1_encoded(&self.l[range.clone()]),
             Query::A => fixed_base.g1_encoded(&self.a[range.clone()]),
             Query::BG1 => fixed_base.g1_encoded(&self.b[range.clone()]),
             Query::BG2 => fixed_base.g2_encoded(&self.b[range.clone()]),
-        };
+        }?;
         let count = (self.len(*query) as u32).to_be_bytes();
         let bytes = if range.start == 0 { [&count, &points[..]].concat() } else { points };
-        Encoded { bytes, n_points: range.len() }
+        Ok(Encoded { bytes, n_points: range.len() })
     }
 }
 
@@ -287,19 +287,19 @@ fn lagrange_at(domain: &Domain, x: &Fr, n_rows: usize) -> Vec<Fr> {
     values
 }
 
-fn verifying_key(fixed_base: &dyn FixedBase, trapdoor: &Trapdoor, ic: &[Fr]) -> VerifyingKey {
+fn verifying_key(fixed_base: &dyn FixedBase, trapdoor: &Trapdoor, ic: &[Fr]) -> Result<VerifyingKey, Error> {
     let Trapdoor { alpha, beta, gamma, delta, tau: _ } = *trapdoor;
-    let g1 = fixed_base.g1(&[alpha, beta, delta]);
-    let g2 = fixed_base.g2(&[beta, gamma, delta]);
-    VerifyingKey {
+    let g1 = fixed_base.g1(&[alpha, beta, delta])?;
+    let g2 = fixed_base.g2(&[beta, gamma, delta])?;
+    Ok(VerifyingKey {
         alpha_g1: g1[0],
         beta_g1: g1[1],
         beta_g2: g2[0],
         gamma_g2: g2[1],
         delta_g1: g1[2],
         delta_g2: g2[2],
-        ic: fixed_base.g1(ic),
-    }
+        ic: fixed_base.g1(ic)?,
+    })
 }
 
 /// Points multiplied and written at a time: 24 MiB in G1.

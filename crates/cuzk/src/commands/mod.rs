@@ -23,6 +23,8 @@ use cuzk_cpu::CpuFixedBase;
 use cuzk_filecoin::store::{TestParameters, TestParametersNote};
 use cuzk_filecoin::templates::{CachedTemplate, TemplateCache};
 use cuzk_filecoin::{Error, Input, RegisteredProof, Statement};
+use cuzk_gpu::CudaFixedBase;
+use cuzk_groth16::FixedBase;
 use cuzk_r1cs::TemplateParts;
 
 use crate::arguments::IdentityArguments;
@@ -49,21 +51,23 @@ fn set_threads(threads: Option<u16>) -> Result<(), Failure> {
     builder.build_global().map_err(|error| Failure::environment("threads", error))
 }
 
-/// The test parameters of a registered proof, generated if they are not there.
+/// The test parameters of a registered proof, generated if they are not there, on a device or the processor.
 pub(crate) fn test_parameters(
     parameters: &TestParameters,
     proof: &RegisteredProof,
+    device: Option<usize>,
     progress: &Progress,
 ) -> Result<TestParametersNote, Failure> {
     match parameters.existing()? {
         Some(note) => Ok(note),
-        None => generate(parameters, proof, progress),
+        None => generate(parameters, proof, device, progress),
     }
 }
 
 fn generate(
     parameters: &TestParameters,
     proof: &RegisteredProof,
+    device: Option<usize>,
     progress: &Progress,
 ) -> Result<TestParametersNote, Failure> {
     let size = proof
@@ -71,12 +75,20 @@ fn generate(
         .map_or_else(String::new, |bytes| format!(" ({} MB on disk)", bytes / 1_000_000));
     progress.say(&format!("generating insecure test parameters{size}: {}", parameters.path().display()));
     progress.doing("reading or deriving the circuit's template".to_owned());
-    let fixed_base = CpuFixedBase::default();
     // Deriving a template keeps one thread busy.
-    let (template, ()) =
-        rayon::join(|| template(proof, TemplateParts::All, progress), || fixed_base.build_tables());
+    let (template, fixed_base) = rayon::join(
+        || template(proof, TemplateParts::All, progress),
+        || match device {
+            Some(device) => Ok(Box::new(CudaFixedBase::open(device)?) as Box<dyn FixedBase>),
+            None => {
+                let fixed_base = CpuFixedBase::default();
+                fixed_base.build_tables();
+                Ok::<_, Failure>(Box::new(fixed_base) as _)
+            }
+        },
+    );
     let points = progress.points("generating test parameters");
-    Ok(parameters.generate(&template?.template, &fixed_base, &points)?)
+    Ok(parameters.generate(&template?.template, &*fixed_base?, &points)?)
 }
 
 /// The template of a registered proof's circuit, from the cache or derived.

@@ -260,9 +260,9 @@ fn generate_parameters(arguments: &ParamsGenerateArguments, talk: Talk) -> Resul
     let parameters = TestParameters::locate(&cache_directory()?, arguments.test_params.0, set)?;
     let progress = Progress::new(talk.or_quiet(arguments.quiet));
     let note = if arguments.force {
-        generate(&parameters, &proof, &progress)?
+        generate(&parameters, &proof, arguments.device, &progress)?
     } else {
-        test_parameters(&parameters, &proof, &progress)?
+        test_parameters(&parameters, &proof, arguments.device, &progress)?
     };
     drop(progress);
     generated(&parameters.path(), &note, arguments.json)

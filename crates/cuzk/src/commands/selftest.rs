@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &SelftestArguments, talk: Talk) -> Result<(), Failu
     let progress = Progress::new(talk.or_quiet(arguments.quiet));
     let statement = small_statement()?;
     let parameters = TestParameters::locate(&cache_directory()?, GOLDEN_SEED, statement.parameter_set()?)?;
-    test_parameters(&parameters, &statement.registered_proof(), &progress)?;
+    test_parameters(&parameters, &statement.registered_proof(), None, &progress)?;
     let file = Arc::new(Parameters::open(&parameters.path())?);
     let prover_of = |backend: &_, tuning| prover(backend, None, file.clone(), tuning, WitnessCheck::Skip);
     let prove = |prover: &mut dyn Prover, label: String| {

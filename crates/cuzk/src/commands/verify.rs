@@ -244,7 +244,7 @@ fn key_path(
 ) -> Result<PathBuf, Failure> {
     if let Some(seed) = parameters.test_params {
         let parameters = TestParameters::locate(&cache_directory()?, seed.0, set.clone())?;
-        test_parameters(&parameters, &statement.registered_proof(), progress)?;
+        test_parameters(&parameters, &statement.registered_proof(), None, progress)?;
         return Ok(parameters.key_path());
     }
     let directory = ParameterDirectory::find(parameters.params.as_deref());

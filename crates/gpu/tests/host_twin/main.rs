@@ -4,6 +4,7 @@ mod curves;
 mod digits;
 mod evaluation;
 mod fields;
+mod fixed_base;
 mod sums;
 mod transforms;
 
