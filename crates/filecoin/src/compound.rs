@@ -190,7 +190,9 @@ where
         engine: Option<Engine>,
         spare: Vec<Fr>,
     ) -> Result<PackedWitness, Error> {
-        let inputs = std::iter::once(Fr::from(1)).chain(self.public_inputs(partition)?).collect();
+        let inputs = std::iter::once(Fr::from(1)).chain(self.public_inputs(partition)?);
+        // Fewer where the template stands for the first blocks alone.
+        let inputs = inputs.take(template.n_inputs()).collect();
         (self.writer)(self, partition, Sheet { template, inputs, engine, spare })
     }
 

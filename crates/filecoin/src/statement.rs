@@ -464,6 +464,8 @@ impl Statement {
     /// As [`Statement::witness`], without a walk through the circuit (`synthesis = direct`): the same, value for value. Some
     /// milliseconds for a PoRep of 2 KiB, which takes a second to walk; 50 more in a process' first, for neptune's constants.
     ///
+    /// A template with fewer instances than the circuit stands for its first blocks, which alone are written then.
+    ///
     /// With an engine hashes are computed eight at a time. `spare` is the scalars of an earlier witness of this circuit, whose memory is
     /// used again; empty for a first one.
     pub fn write_witness(

@@ -9,6 +9,7 @@ use cuzk_filecoin::{
     Error, Input, Kind, MAX_INPUT_BYTES, Overrides, PorepApi, SectorSize, Statement, seal_of_size,
     update_of_size, window_post, winning_post,
 };
+use cuzk_r1cs::Template;
 
 fn open(file: &Path) -> Statement {
     let input = Input::open(file, None, MAX_INPUT_BYTES).unwrap();
@@ -39,24 +40,34 @@ fn synthetic(kind: Kind, size: SectorSize, sectors: usize, seed: u64) -> Stateme
 /// Every value of these partitions by every arithmetic, and every constraint of the first.
 fn assert_written_as_walked(statement: &Statement, partitions: &[usize]) {
     let template = statement.registered_proof().derive_template().unwrap();
+    assert_written_by(&template, statement, partitions);
+}
+
+/// The same of the first blocks.
+fn assert_blocks_written_as_walked(statement: &Statement, partition: usize, blocks: usize) {
+    let template = statement.registered_proof().derive_template().unwrap();
+    assert_written_by(&template.with_instances(blocks).unwrap(), statement, &[partition]);
+}
+
+fn assert_written_by(template: &Template, statement: &Statement, partitions: &[usize]) {
     let engines: Vec<Option<Engine>> = [None].into_iter().chain(engines().into_iter().map(Some)).collect();
     // Each witness is written over an earlier one, of which nothing may be left.
     let mut scalars = vec![];
     for partition in partitions {
-        let walked = statement.witness(*partition, &template).unwrap();
+        let walked = statement.witness(*partition, template).unwrap();
         for engine in &engines {
-            let written = statement.write_witness(*partition, &template, *engine, scalars).unwrap();
+            let written = statement.write_witness(*partition, template, *engine, scalars).unwrap();
             let engine = engine.map_or("portable", Engine::name);
             let name = format!("{}, partition {partition}, {engine}", statement.registered_proof());
             assert_eq!(
-                written.first_difference(&walked, &template).unwrap(),
+                written.first_difference(&walked, template).unwrap(),
                 None,
                 "{name}: this variable is another"
             );
             assert!(written == walked, "{name}: other inputs");
             // One for all, as they are equal.
             if (partition, engine) == (&partitions[0], "portable") {
-                statement.check_witness(*partition, &template, &written).unwrap();
+                statement.check_witness(*partition, template, &written).unwrap();
             }
             scalars = written.scalars;
             scalars.fill(cuzk_r1cs::Fr::from(3));
@@ -96,8 +107,10 @@ fn poreps_of_8_and_512_mib() {
 }
 
 #[test]
-fn a_porep_of_32_gib() {
-    assert_written_as_walked(&synthetic(Kind::Porep, SectorSize::GiB32, 0, 1), &[9]);
+fn blocks_of_poreps_of_32_and_64_gib() {
+    for (size, partition, blocks) in [(SectorSize::GiB32, 9, 2), (SectorSize::GiB64, 0, 1)] {
+        assert_blocks_written_as_walked(&synthetic(Kind::Porep, size, 0, 1), partition, blocks);
+    }
 }
 
 #[test]
@@ -105,7 +118,10 @@ fn posts_of_every_size() {
     for size in [SectorSize::MiB8, SectorSize::MiB512] {
         assert_written_as_walked(&synthetic(Kind::WindowPost, size, 1, 1), &[0]);
     }
-    for size in [SectorSize::MiB8, SectorSize::GiB32, SectorSize::GiB64] {
+    for size in [SectorSize::GiB32, SectorSize::GiB64] {
+        assert_blocks_written_as_walked(&synthetic(Kind::WindowPost, size, 1, 1), 0, 1);
+    }
+    for size in [SectorSize::MiB8, SectorSize::MiB512, SectorSize::GiB32, SectorSize::GiB64] {
         assert_written_as_walked(&synthetic(Kind::WinningPost, size, 1, 1), &[0]);
     }
 }
@@ -117,6 +133,14 @@ fn replica_updates() {
     }
     // Of several partitions.
     assert_written_as_walked(&synthetic(Kind::Snap, SectorSize::MiB8, 0, 1), &[0, 1]);
+}
+
+#[test]
+#[ignore = "5 min: circuits of tens of millions of rows, which have to be walked whole"]
+fn large_replica_updates() {
+    for size in [SectorSize::MiB512, SectorSize::GiB32, SectorSize::GiB64] {
+        assert_written_as_walked(&synthetic(Kind::Snap, size, 0, 1), &[0]);
+    }
 }
 
 #[test]
