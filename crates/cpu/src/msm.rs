@@ -183,27 +183,24 @@ const PIECE: usize = 1 << 14;
 impl<'a, P: Curve> Terms<'a, P> {
     /// Sorts the terms `scalar(i)·bases[i]`.
     pub fn new(bases: &'a Bases<P>, scalar: impl Fn(usize) -> Fr + Sync) -> Self {
-        let pieces: Vec<(Vec<u32>, Rest)> = (0..bases.len().div_ceil(PIECE))
-            .into_par_iter()
-            .map_init(
-                || (vec![0; PIECE], Rest::default()),
-                |(ones, rest), piece| {
-                    let n_ones =
-                        sort(piece * PIECE..bases.len().min((piece + 1) * PIECE), &scalar, ones, rest);
-                    let rest = Rest { positions: rest.positions.clone(), scalars: rest.scalars.clone() };
-                    (ones[..n_ones].to_vec(), rest)
-                },
-            )
+        // One piece of memory, touched only as far as there are ones.
+        let mut ones = vec![0; bases.len()];
+        let pieces: Vec<(usize, Rest)> = (ones.par_chunks_mut(PIECE).enumerate())
+            .map_init(Rest::default, |rest, (piece, ones)| {
+                let n_ones = sort(piece * PIECE..piece * PIECE + ones.len(), &scalar, ones, rest);
+                (n_ones, Rest { positions: rest.positions.clone(), scalars: rest.scalars.clone() })
+            })
             .collect();
-        let mut terms = Terms { bases, ones: vec![], rest: vec![], n_rest: 0 };
-        for (ones, rest) in pieces {
-            terms.ones.extend(ones);
-            terms.n_rest += rest.positions.len();
-            if !rest.positions.is_empty() {
-                terms.rest.push(rest);
-            }
+        let (mut n_ones, mut n_rest) = (0, 0);
+        for (piece, (n_ones_of_piece, rest)) in pieces.iter().enumerate() {
+            let start = piece * PIECE;
+            ones.copy_within(start..start + n_ones_of_piece, n_ones);
+            n_ones += n_ones_of_piece;
+            n_rest += rest.positions.len();
         }
-        terms
+        ones.truncate(n_ones);
+        let rest = pieces.into_iter().map(|(_, rest)| rest).filter(|rest| !rest.positions.is_empty());
+        Terms { bases, ones, rest: rest.collect(), n_rest }
     }
 
     /// The sum of all terms.
@@ -292,26 +289,35 @@ impl<P: Curve> Points<P> for Selected<'_, P> {
 fn sort(range: Range<usize>, scalar: impl Fn(usize) -> Fr, ones: &mut [u32], rest: &mut Rest) -> usize {
     rest.positions.clear();
     rest.scalars.clear();
-    let one = words(&Fr::ONE);
+    let [one_0, one_1, one_2, one_3] = words(&Fr::ONE);
+    let (mut is_one, mut is_other) = ([false; SORT_BLOCK], [false; SORT_BLOCK]);
     let mut n_ones = 0;
-    for position in range {
-        let scalar = scalar(position);
-        let words = words(&scalar);
-        let is_one = is_zero(std::array::from_fn(|limb| words[limb] ^ one[limb]));
-        ones[n_ones] = position as u32;
-        n_ones += usize::from(is_one);
-        if !(is_one | is_zero(words)) {
-            rest.positions.push(position as u32);
-            rest.scalars.push(Magnitude::of(&scalar));
+    for start in range.clone().step_by(SORT_BLOCK) {
+        let positions = start..range.end.min(start + SORT_BLOCK);
+        let mut others = false;
+        for (index, position) in positions.clone().enumerate() {
+            // In plain operations: comparing scalars comes to calls.
+            let [a, b, c, d] = words(&scalar(position));
+            is_one[index] = (a ^ one_0) | (b ^ one_1) | (c ^ one_2) | (d ^ one_3) == 0;
+            is_other[index] = !is_one[index] & (a | b | c | d != 0);
+            others |= is_other[index];
+        }
+        for (position, is_one) in positions.clone().zip(is_one) {
+            ones[n_ones] = position as u32;
+            n_ones += usize::from(is_one);
+        }
+        if others {
+            for (position, _) in positions.zip(is_other).filter(|&(_, is_other)| is_other) {
+                rest.positions.push(position as u32);
+                rest.scalars.push(Magnitude::of(&scalar(position)));
+            }
         }
     }
     n_ones.saturating_sub(usize::from(injected(Fault::OneLost)))
 }
 
-/// Without the calls that comparing scalars comes to.
-fn is_zero([a, b, c, d]: [u64; 4]) -> bool {
-    a | b | c | d == 0
-}
+/// Terms that are looked at before they are sorted.
+const SORT_BLOCK: usize = 256;
 
 /// The positions of the terms with a digit other than 0, sorted by |digit| and marked where it is negative, and the
 /// bounds of the runs of |digit| 1, 2, …, 2^(c−1): a counting sort, a share of the terms a thread.

@@ -270,6 +270,7 @@ pub fn limbs(scalar: &Scalar) -> [u64; 5] {
 }
 
 /// A scalar's four words as blst stores them: Montgomery form with 2^256, in [0, r).
+#[inline]
 pub fn words(scalar: &Scalar) -> [u64; 4] {
     blst::blst_fr::from(*scalar).l
 }

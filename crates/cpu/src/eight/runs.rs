@@ -393,6 +393,10 @@ pub(crate) fn gather_y<F: Field, L: Lanes>(points: &[PackedPoint<F>], entries: &
         negative |= ((entries[lane] >> 31) as u8) << lane;
     }
     let y = Lanes8::<F, L>::gather(rows);
+    // All blocks of a selection without signs, and hardly one of the others.
+    if negative == 0 {
+        return y;
+    }
     let negated = Lanes8::<F, L>::zero().columns().sub::<2>(&y.columns()).carry();
     Lanes8::<F, L>::select(negative & !y.all_limbs_zero(), &y, &negated)
 }
