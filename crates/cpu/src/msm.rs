@@ -524,7 +524,9 @@ mod tests {
             G1Affine::generator() * sum
         };
         let bases = Bases::new(arithmetic, &points);
-        for scalars in [random, equal, vec![Fr::ZERO; n], vec![Fr::ONE; n], vec![-Fr::ONE; n]] {
+        // Some of each class in every piece.
+        let mixed = (0..n).map(|index| [Fr::ZERO, Fr::ONE, random[index]][index % 3]).collect();
+        for scalars in [random, equal, mixed, vec![Fr::ZERO; n], vec![Fr::ONE; n], vec![-Fr::ONE; n]] {
             let terms = Terms::new(&bases, |index| scalars[index]);
             assert_eq!(terms.sum(), expected(&scalars));
             for &bits in window_bits {
