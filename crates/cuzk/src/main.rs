@@ -63,7 +63,9 @@ fn start() -> ExitCode {
     };
     let format = parsed.as_ref().map_or_else(|_| format_asked_for(), |arguments| arguments.log_format);
     let talk = Talk::new(false, format);
-    match parsed.and_then(|arguments| run(arguments, talk)) {
+    let outcome = parsed.and_then(|arguments| run(arguments, talk));
+    signals::end();
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !failure.told {

@@ -2,6 +2,7 @@
 //! ([`cuzk_filecoin::store::write_atomically`]), and the driver frees what a process had on a device. What else runs at an end is left
 //! out: the driver's own handler would take away what other threads still use, which ended one proof in six by a segmentation fault.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -19,6 +20,24 @@ const SIGNALLED: i32 = 128;
 /// With whoever reads stderr.
 const PATIENCE: Duration = Duration::from_millis(300);
 
+/// Whether something ends the program: a signal, or `main` that is through. One of them does, so that what was said last and the exit
+/// code agree.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+fn is_ending() -> bool {
+    ENDING.swap(true, Ordering::Relaxed)
+}
+
+/// `main` is through, and has nothing more to say than how it went: a later signal changes nothing, and an earlier one ends the program
+/// here.
+pub(crate) fn end() {
+    if is_ending() {
+        loop {
+            std::thread::park();
+        }
+    }
+}
+
 /// From now on, a signal is told of and ends the program with 130 (SIGINT) or 143 (SIGTERM).
 pub(crate) fn watch(talk: Talk) -> Result<(), Failure> {
     let unwatched = |error: anyhow::Error| Failure::environment("threads", error);
@@ -30,6 +49,9 @@ pub(crate) fn watch(talk: Talk) -> Result<(), Failure> {
 
 fn stop(mut signals: Signals, talk: Talk) {
     let Some(signal) = signals.forever().next() else { return };
+    if is_ending() {
+        return;
+    }
     let name = if signal == SIGINT { "SIGINT" } else { "SIGTERM" };
     let message = anyhow!("stopped by {name}; what was said to be written is whole");
     let code = SIGNALLED + signal;

@@ -93,7 +93,6 @@ fn endless(folder: &Path, format: &str) -> (Child, impl Iterator<Item = String>)
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // It is not closed as long as the child is held.
     let input = folder.join("statement.json").display().to_string();
     writeln!(child.stdin.as_mut().unwrap(), "{input}").unwrap();
     let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
@@ -108,6 +107,8 @@ fn a_signal_stops_it_within_two_seconds() {
         for quarter in 0..5 {
             let folder = tempfile::tempdir().unwrap();
             let (mut child, mut lines) = endless(folder.path(), format);
+            // Waiting would close it, and with that the list of inputs.
+            let _open = child.stdin.take();
             assert!(lines.any(|line| line.contains("plan: ")));
             // While it proves, or while it waits.
             sleep(whole * quarter / 4);
@@ -135,6 +136,25 @@ fn a_signal_stops_it_within_two_seconds() {
                 others => panic!("{others:?}"),
             }
         }
+    }
+}
+
+#[test]
+fn a_signal_at_the_end_ends_it_once() {
+    for microseconds in (0..2000).step_by(100) {
+        let inputs = ["prove", "--stdin-list", "--test-params"];
+        let mut child = cuzk().args(inputs).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        sleep(Duration::from_millis(100));
+        let list = child.stdin.take();
+        let closing = std::thread::spawn(move || {
+            sleep(Duration::from_micros(microseconds));
+            drop(list);
+        });
+        signal(&child, "-INT");
+        closing.join().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = stderr(&output).contains("error[stopped]");
+        assert_eq!(said, exit_code(&output) == 130, "{}, {}", exit_code(&output), stderr(&output));
     }
 }
 
