@@ -1,5 +1,6 @@
 //! Third-party crates: each may be distributed, as its licence is one of those that `deny.toml` allows, and none is known to do harm,
 //! by what `advisories.json` has of RustSec's database. That file names every crate that was looked up; a new one fails here until it is.
+//! And each has the same features in every build, so that it is compiled once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -72,7 +73,7 @@ struct Metadata {
 #[derive(Deserialize)]
 struct Package {
     name: String,
-    version: Version,
+    version: String,
     license: Option<String>,
     /// None for our own.
     source: Option<String>,
@@ -116,14 +117,15 @@ struct Advisories {
 struct Advisory {
     id: String,
     package: String,
-    patched: Vec<VersionReq>,
-    unaffected: Vec<VersionReq>,
+    patched: Vec<String>,
+    unaffected: Vec<String>,
 }
 
 impl Advisory {
-    fn concerns(&self, name: &str, version: &Version) -> bool {
-        let fine = || self.patched.iter().chain(&self.unaffected).any(|wanted| wanted.matches(version));
-        self.package == name && !fine()
+    fn concerns(&self, name: &str, version: &str) -> bool {
+        let version = Version::parse(version).unwrap();
+        let is_fine = |wanted: &String| VersionReq::parse(wanted).unwrap().matches(&version);
+        self.package == name && !self.patched.iter().chain(&self.unaffected).any(is_fine)
     }
 }
 
@@ -148,14 +150,13 @@ fn no_crate_is_known_to_do_harm() {
 
 #[test]
 fn versions_are_compared() {
-    let requirement = |text: &&str| VersionReq::parse(text).unwrap();
     let advisory = Advisory {
         id: String::new(),
         package: "a".to_owned(),
-        patched: [">= 1.2.3", ">= 0.8.6, < 0.9.0"].iter().map(requirement).collect(),
-        unaffected: ["< 0.2.0"].iter().map(requirement).collect(),
+        patched: [">= 1.2.3", ">= 0.8.6, < 0.9.0"].map(str::to_owned).to_vec(),
+        unaffected: ["< 0.2.0".to_owned()].to_vec(),
     };
-    let concerns = |name, version| advisory.concerns(name, &Version::parse(version).unwrap());
+    let concerns = |name, version| advisory.concerns(name, version);
     assert!(concerns("a", "1.2.2") && concerns("a", "0.8.5") && concerns("a", "0.9.0"));
     assert!(
         !concerns("a", "1.2.3")
@@ -163,4 +164,23 @@ fn versions_are_compared() {
             && !concerns("a", "0.1.9")
             && !concerns("b", "1.0.0")
     );
+}
+
+/// Crates, versions and features of a build of this workspace.
+fn features(build: &[&str]) -> BTreeSet<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let arguments = ["tree", "--locked", "--prefix", "none", "--format", "{p} {f}"];
+    let output = Command::new("cargo").current_dir(folder).args(arguments).args(build).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let crates: BTreeSet<_> = text.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect();
+    assert!(crates.len() > 200, "{}", String::from_utf8_lossy(&output.stderr));
+    crates
+}
+
+/// Or the tests would compile upstream once more, which takes minutes.
+#[test]
+fn tests_and_programs_share_every_crate() {
+    let (program, all) =
+        (features(&["--edges", "normal,build"]), features(&["--workspace", "--edges", "normal,build,dev"]));
+    assert_eq!(program.difference(&all).collect::<Vec<_>>(), Vec::<&String>::new());
 }
