@@ -20,6 +20,9 @@ const SIGNALLED: i32 = 128;
 /// With whoever reads stderr.
 const PATIENCE: Duration = Duration::from_millis(300);
 
+/// With a program that is through and ends by itself.
+const PATIENCE_AT_THE_END: Duration = Duration::from_secs(1);
+
 /// Whether something ends the program: a signal, or `main` that is through. One of them does, so that what was said last and the exit
 /// code agree.
 static ENDING: AtomicBool = AtomicBool::new(false);
@@ -28,8 +31,8 @@ fn is_ending() -> bool {
     ENDING.swap(true, Ordering::Relaxed)
 }
 
-/// `main` is through, and has nothing more to say than how it went: a later signal changes nothing, and an earlier one ends the program
-/// here.
+/// `main` is through, and has nothing more to say than how it went: a later signal changes nothing if it ends in time, and an earlier one ends
+/// the program here.
 pub(crate) fn end() {
     if is_ending() {
         loop {
@@ -49,12 +52,14 @@ pub(crate) fn watch(talk: Talk) -> Result<(), Failure> {
 
 fn stop(mut signals: Signals, talk: Talk) {
     let Some(signal) = signals.forever().next() else { return };
+    let code = SIGNALLED + signal;
     if is_ending() {
-        return;
+        // If it can: its last words may be for somebody who does not read.
+        std::thread::sleep(PATIENCE_AT_THE_END);
+        low_level::exit(code);
     }
     let name = if signal == SIGINT { "SIGINT" } else { "SIGTERM" };
     let message = anyhow!("stopped by {name}; what was said to be written is whole");
-    let code = SIGNALLED + signal;
     let failure = Failure::stopped(u8::try_from(code).expect("130 or 143"), message);
     // Whoever reads stderr may have stopped to.
     let (said, heard) = channel();

@@ -154,7 +154,7 @@ fn a_signal_at_the_end_ends_it_once() {
         closing.join().unwrap();
         let output = child.wait_with_output().unwrap();
         let said = stderr(&output).contains("error[stopped]");
-        assert_eq!(said, exit_code(&output) == 130, "{}, {}", exit_code(&output), stderr(&output));
+        assert_eq!(said, output.status.code() == Some(130), "{}, {}", output.status, stderr(&output));
     }
 }
 
