@@ -127,6 +127,33 @@ fn parameters_are_upstreams_byte_for_byte() {
 }
 
 #[test]
+fn computed_parameters_are_those_of_the_file() {
+    let system = record(Five { x: 3, bit: true }).unwrap();
+    let stored = parameters(&system);
+    let fixed_base = Box::new(CpuFixedBase::default());
+    let computed = Parameters::computed("none".into(), fixed_base, &system, &trapdoor()).unwrap();
+    assert_eq!(computed.verifying_key(), stored.verifying_key());
+    assert_eq!(computed.size(), stored.size());
+    for query in Query::ALL {
+        let n = stored.n_points(query);
+        assert_eq!(computed.n_points(query), n);
+        for range in [0..n, n / 2..n, 0..0] {
+            match query {
+                Query::BG2 => {
+                    assert_eq!(computed.read_g2(range.clone()).unwrap(), stored.read_g2(range).unwrap())
+                }
+                _ => {
+                    let points = computed.read_g1(query, range.clone()).unwrap();
+                    assert_eq!(points, stored.read_g1(query, range).unwrap());
+                }
+            }
+        }
+    }
+    computed.check_points(&|_| ()).unwrap();
+    computed.check_unchanged().unwrap();
+}
+
+#[test]
 fn a_template_stands_for_recording_and_synthesis() {
     let circuit = Five { x: 3, bit: true };
     // The flat form: a header and no blocks. Circuits that repeat are tested where templates are.

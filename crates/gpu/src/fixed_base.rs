@@ -49,15 +49,25 @@ impl CudaFixedBase {
         };
         work(table, device)
     }
+
+    fn multiply<P: FixedCurve>(&self, scalars: &[Fr]) -> Result<Vec<P::AffineRepr>, Error> {
+        let mut products = Vec::with_capacity(scalars.len());
+        for scalars in scalars.chunks(BATCH) {
+            // While the points are copied, the device is another thread's.
+            let words = self.with::<P, _>(|table, device| table.multiply(device, scalars))?;
+            products.extend(values_of(&words, P::AffineRepr::identity()));
+        }
+        Ok(products)
+    }
 }
 
 impl FixedBase for CudaFixedBase {
     fn g1(&self, scalars: &[Fr]) -> Result<Vec<G1Affine>, Error> {
-        self.with::<G1Projective, _>(|table, device| table.multiply(device, scalars))
+        self.multiply::<G1Projective>(scalars)
     }
 
     fn g2(&self, scalars: &[Fr]) -> Result<Vec<G2Affine>, Error> {
-        self.with::<G2Projective, _>(|table, device| table.multiply(device, scalars))
+        self.multiply::<G2Projective>(scalars)
     }
 
     fn g1_encoded(&self, scalars: &[Fr]) -> Result<Vec<u8>, Error> {
@@ -210,15 +220,11 @@ impl<P: FixedCurve> Table<P> {
         self.add_groups(device, scalars.len(), LEVELS, &self.sums.as_view())
     }
 
-    fn multiply(&mut self, device: &Device, scalars: &[Fr]) -> Result<Vec<P::AffineRepr>, Error> {
-        let mut products = Vec::with_capacity(scalars.len());
-        for scalars in scalars.chunks(BATCH) {
-            self.multiply_batch(device, scalars)?;
-            let sums = self.sums.slice(..scalars.len() * Self::POINT_WORDS);
-            let words = device.stream.clone_dtoh(&sums).map_err(device.error("cuMemcpyDtoH"))?;
-            products.extend(values_of(&words, P::AffineRepr::identity()));
-        }
-        Ok(products)
+    /// The words of the multiples of at most [`BATCH`] scalars.
+    fn multiply(&mut self, device: &Device, scalars: &[Fr]) -> Result<Vec<u64>, Error> {
+        self.multiply_batch(device, scalars)?;
+        let sums = self.sums.slice(..scalars.len() * Self::POINT_WORDS);
+        device.stream.clone_dtoh(&sums).map_err(device.error("cuMemcpyDtoH"))
     }
 
     fn multiply_encoded(&mut self, device: &Device, scalars: &[Fr]) -> Result<Vec<u8>, Error> {

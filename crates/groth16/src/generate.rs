@@ -4,6 +4,7 @@
 //! (Groth16, section 3.2; the division of labour between γ and δ is that of the verifying key and the queries in
 //! [`crate::Parameters`]).
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -165,26 +166,25 @@ impl QueryScalars {
             return Err(bad("tau is in the evaluation domain"));
         }
 
+        // One side after the other: each takes 32 bytes a variable, which are 4 GB of a PoRep of 32 GiB.
         let lagrange = lagrange_at(&domain, &trapdoor.tau, system.n_rows());
-        let column_sums = |side| system.column_sums(side, &lagrange);
-        let (a, (b, c)) = rayon::join(
-            || column_sums(Side::A),
-            || rayon::join(|| column_sums(Side::B), || column_sums(Side::C)),
-        );
-        let mut ext: Vec<Fr> = (a.par_iter().zip(&b).zip(&c).with_min_len(1 << 10))
-            .map(|((a, b), c)| trapdoor.beta * a + trapdoor.alpha * b + c)
-            .collect();
+        let mut ext = system.column_sums(Side::C, &lagrange);
+        let b = system.column_sums(Side::B, &lagrange);
+        add_products(&mut ext, &trapdoor.alpha, &b);
+        let b = without_zeros(b);
+        let a = system.column_sums(Side::A, &lagrange);
+        drop(lagrange);
+        add_products(&mut ext, &trapdoor.beta, &a);
+        let a = without_zeros(a);
         let (inputs, aux) = ext.split_at_mut(system.n_inputs());
         inputs.iter_mut().for_each(|value| *value *= gamma_inverse);
-        aux.par_iter_mut().for_each(|value| *value *= delta_inverse);
-        let l = ext.split_off(system.n_inputs());
-        if let Some(index) = l.iter().position(|value| value.is_zero_vartime()) {
+        aux.par_iter_mut().with_min_len(1 << 10).for_each(|value| *value *= delta_inverse);
+        if let Some(index) = aux.par_iter().position_first(|value| value.is_zero_vartime()) {
             return Err(Error::Unconstrained { index });
         }
-        let not_zero =
-            |values: Vec<Fr>| values.into_iter().filter(|value| !value.is_zero_vartime()).collect();
+        let ic = ext.drain(..system.n_inputs()).collect();
         let h = Powers { first: vanishing * delta_inverse, ratio: trapdoor.tau, n: domain.n() - 1 };
-        Ok(QueryScalars { ic: ext, h, l, a: not_zero(a), b: not_zero(b) })
+        Ok(QueryScalars { ic, h, l: ext, a, b })
     }
 
     /// Points in the file, those of the key excluded.
@@ -215,19 +215,72 @@ impl QueryScalars {
         Ok(blocks)
     }
 
+    /// Those of some points of a query.
+    fn of(&self, query: Query, range: Range<usize>) -> Cow<'_, [Fr]> {
+        match query {
+            Query::H => Cow::Owned(self.h.block(range)),
+            Query::L => Cow::Borrowed(&self.l[range]),
+            Query::A => Cow::Borrowed(&self.a[range]),
+            Query::BG1 | Query::BG2 => Cow::Borrowed(&self.b[range]),
+        }
+    }
+
     /// The bytes of a block, with the query's count before its first.
     fn encode(&self, fixed_base: &dyn FixedBase, Block { query, range }: &Block) -> Result<Encoded, Error> {
+        let scalars = self.of(*query, range.clone());
         let points = match query {
-            Query::H => fixed_base.g1_encoded(&self.h.block(range.clone())),
-            Query::L => fixed_base.g1_encoded(&self.l[range.clone()]),
-            Query::A => fixed_base.g1_encoded(&self.a[range.clone()]),
-            Query::BG1 => fixed_base.g1_encoded(&self.b[range.clone()]),
-            Query::BG2 => fixed_base.g2_encoded(&self.b[range.clone()]),
+            Query::BG2 => fixed_base.g2_encoded(&scalars),
+            _ => fixed_base.g1_encoded(&scalars),
         }?;
         let count = (self.len(*query) as u32).to_be_bytes();
         let bytes = if range.start == 0 { [&count, &points[..]].concat() } else { points };
         Ok(Encoded { bytes, n_points: range.len() })
     }
+}
+
+/// The points of the queries, computed whenever they are asked for.
+pub(crate) struct ComputedPoints {
+    scalars: QueryScalars,
+    fixed_base: Box<dyn FixedBase>,
+}
+
+impl ComputedPoints {
+    pub(crate) fn new(
+        fixed_base: Box<dyn FixedBase>,
+        system: &dyn ColumnSums,
+        trapdoor: &Trapdoor,
+    ) -> Result<(VerifyingKey, Self), Error> {
+        let scalars = QueryScalars::new(system, trapdoor)?;
+        let key = verifying_key(&*fixed_base, trapdoor, &scalars.ic)?;
+        Ok((key, ComputedPoints { scalars, fixed_base }))
+    }
+
+    pub(crate) fn n_points(&self, query: Query) -> usize {
+        self.scalars.len(query)
+    }
+
+    /// Points of a query in G1.
+    pub(crate) fn g1(&self, query: Query, range: Range<usize>) -> Result<Vec<G1Affine>, Error> {
+        assert_ne!(query, Query::BG2, "query b_g2 is in the other group");
+        self.fixed_base.g1(&self.scalars.of(query, range))
+    }
+
+    /// Points of the query in G2.
+    pub(crate) fn g2(&self, range: Range<usize>) -> Result<Vec<G2Affine>, Error> {
+        self.fixed_base.g2(&self.scalars.of(Query::BG2, range))
+    }
+}
+
+/// `sums[i] += factor·values[i]`.
+fn add_products(sums: &mut [Fr], factor: &Fr, values: &[Fr]) {
+    sums.par_iter_mut().zip(values).with_min_len(1 << 10).for_each(|(sum, value)| *sum += *factor * value);
+}
+
+/// In their order, and in no more memory than they need.
+fn without_zeros(mut values: Vec<Fr>) -> Vec<Fr> {
+    values.retain(|value| !value.is_zero_vartime());
+    values.shrink_to_fit();
+    values
 }
 
 /// A part of a query.

@@ -23,10 +23,12 @@ use std::time::SystemTime;
 
 use blstrs::{G1Affine, G2Affine};
 use cuzk_fault::{Fault, injected};
+use cuzk_r1cs::ColumnSums;
 use group::prime::PrimeCurveAffine;
 use rayon::prelude::*;
 
-use crate::Error;
+use crate::generate::ComputedPoints;
+use crate::{Error, FixedBase, Trapdoor};
 
 /// One of the five queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -279,14 +281,24 @@ struct Extent {
     n_points: usize,
 }
 
-/// An open parameter file: the verifying key and where the queries are.
+/// The verifying key, and where the points of the queries come from.
 pub struct Parameters {
     path: PathBuf,
-    source: Box<dyn Source>,
     size: u64,
+    verifying_key: VerifyingKey,
+    points: Points,
+}
+
+enum Points {
+    Stored(StoredPoints),
+    Computed(ComputedPoints),
+}
+
+/// An open file.
+struct StoredPoints {
+    source: Box<dyn Source>,
     /// At the time of opening.
     modified: Option<SystemTime>,
-    verifying_key: VerifyingKey,
     extents: [Extent; 5],
 }
 
@@ -314,15 +326,31 @@ impl Parameters {
         if end != size {
             return Err(Error::TrailingBytes { path, expected: end, found: size });
         }
-        Ok(Parameters { path, source, size, modified, verifying_key, extents })
+        let points = Points::Stored(StoredPoints { source, modified, extents });
+        Ok(Parameters { path, size, verifying_key, points })
+    }
+
+    /// Parameters for a known trapdoor that are nowhere written: the same as those of the file that [`crate::generate`] writes, with
+    /// their discrete logarithms in memory, 32 bytes a point of L, A and B. Every read multiplies. `name` stands in messages.
+    pub fn computed(
+        name: PathBuf,
+        fixed_base: Box<dyn FixedBase>,
+        system: &dyn ColumnSums,
+        trapdoor: &Trapdoor,
+    ) -> Result<Self, Error> {
+        let (verifying_key, points) = ComputedPoints::new(fixed_base, system, trapdoor)?;
+        let of_query = |query: Query| 4 + points.n_points(query) * query.point_bytes();
+        let size = verifying_key.n_bytes() + Query::ALL.map(of_query).iter().sum::<usize>();
+        Ok(Parameters { path: name, size: size as u64, verifying_key, points: Points::Computed(points) })
     }
 
     /// Refuses a file that was written to since it was opened: what was read may be of two files. (One that was replaced by
     /// renaming another over it stays as it was for whoever has it open.)
     pub fn check_unchanged(&self) -> Result<(), Error> {
+        let Points::Stored(stored) = &self.points else { return Ok(()) };
         let io_error = |source| Error::Io { path: self.path.clone(), source };
-        let now = (self.source.size().map_err(io_error)?, self.source.modified().map_err(io_error)?);
-        if now == (self.size, self.modified) {
+        let now = (stored.source.size().map_err(io_error)?, stored.source.modified().map_err(io_error)?);
+        if now == (self.size, stored.modified) {
             Ok(())
         } else {
             Err(Error::Changed { path: self.path.clone() })
@@ -332,13 +360,15 @@ impl Parameters {
     /// Looks at every point of every query: on the curve, not at infinity, in the subgroup of order r. Proving looks at the
     /// first two only. 30 µs a point in G1 and 60 in G2, on all threads; `progress` hears of the bytes that were looked at.
     pub fn check_points(&self, progress: &(dyn Fn(u64) + Sync)) -> Result<(), Error> {
+        // Computed ones are multiples of the generators, by scalars that are not 0.
+        let Points::Stored(stored) = &self.points else { return Ok(()) };
         for query in Query::ALL {
             for start in (0..self.n_points(query)).step_by(CHECKED_POINTS) {
                 let range = start..self.n_points(query).min(start + CHECKED_POINTS);
                 let n_bytes = range.len() * query.point_bytes();
                 match query {
-                    Query::BG2 => drop(self.read_points(query, range, decode_fully::<G2Affine>)?),
-                    _ => drop(self.read_points(query, range, decode_fully::<G1Affine>)?),
+                    Query::BG2 => drop(stored.read(&self.path, query, range, decode_fully::<G2Affine>)?),
+                    _ => drop(stored.read(&self.path, query, range, decode_fully::<G1Affine>)?),
                 }
                 progress(n_bytes as u64);
             }
@@ -346,7 +376,7 @@ impl Parameters {
         self.check_unchanged()
     }
 
-    /// The file, for messages.
+    /// The file, for messages; where there is none, what it would be called.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -363,7 +393,10 @@ impl Parameters {
 
     /// The number of points of a query.
     pub fn n_points(&self, query: Query) -> usize {
-        self.extent(query).n_points
+        match &self.points {
+            Points::Stored(stored) => stored.extents[query as usize].n_points,
+            Points::Computed(points) => points.n_points(query),
+        }
     }
 
     /// Reads points of a query in G1. Each is checked to be on the curve and not at infinity; the subgroup is not
@@ -371,25 +404,31 @@ impl Parameters {
     ///
     /// Panics when `query` is in G2 or the range is not within the query.
     pub fn read_g1(&self, query: Query, range: Range<usize>) -> Result<Vec<G1Affine>, Error> {
-        self.read_points(query, range, decode)
+        match &self.points {
+            Points::Stored(stored) => stored.read(&self.path, query, range, decode),
+            Points::Computed(points) => points.g1(query, range),
+        }
     }
 
     /// As [`Parameters::read_g1`], for the query in G2.
     pub fn read_g2(&self, range: Range<usize>) -> Result<Vec<G2Affine>, Error> {
-        self.read_points(Query::BG2, range, decode)
+        match &self.points {
+            Points::Stored(stored) => stored.read(&self.path, Query::BG2, range, decode),
+            Points::Computed(points) => points.g2(range),
+        }
     }
+}
 
-    fn extent(&self, query: Query) -> Extent {
-        self.extents[query as usize]
-    }
-
-    fn read_points<P: Point>(
+impl StoredPoints {
+    /// Reads and decodes points; `path` is for messages.
+    fn read<P: Point>(
         &self,
+        path: &Path,
         query: Query,
         range: Range<usize>,
         decode: impl Fn(&[u8]) -> Result<P, &'static str> + Sync,
     ) -> Result<Vec<P>, Error> {
-        let extent = self.extent(query);
+        let extent = self.extents[query as usize];
         assert_eq!(P::BYTES, query.point_bytes(), "query {} is in the other group", query.name());
         assert!(
             range.start <= range.end && range.end <= extent.n_points,
@@ -410,14 +449,14 @@ impl Parameters {
                 bytes.resize(points.len() * P::BYTES, 0);
                 self.source
                     .read_exact_at(bytes, extent.offset + (first * P::BYTES) as u64)
-                    .map_err(|source| Error::Io { path: self.path.clone(), source })?;
+                    .map_err(|source| Error::Io { path: path.to_owned(), source })?;
                 if injected(Fault::TransferBit) && query == Query::BG2 && first == 0 {
                     bytes[7 * P::BYTES + 100] ^= 1;
                 }
                 for (index, (point, bytes)) in points.iter_mut().zip(bytes.chunks_exact(P::BYTES)).enumerate()
                 {
                     *point = decode(bytes).map_err(|problem| Error::BadPoint {
-                        path: self.path.clone(),
+                        path: path.to_owned(),
                         query: query.name(),
                         index: first + index,
                         problem,
