@@ -5,6 +5,7 @@ use std::io::Read;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use crate::devices::DeviceChoice;
 use crate::partitions::PartitionList;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cuzk_filecoin::synthetic::C1Shape;
@@ -187,7 +188,8 @@ pub(crate) struct ParameterArguments {
     #[arg(long, value_name = "DIR", conflicts_with = "test_params")]
     pub(crate) params: Option<PathBuf>,
     /// Use insecure test parameters of a published seed (64 hexadecimal digits; without one, the seed of the golden
-    /// cases), generated when they are not there. Refused for 32 and 64 GiB.
+    /// cases), generated when they are not there. For 32 and 64 GiB `prove --backend cuda` computes them on the device and never
+    /// writes them; elsewhere they are refused.
     #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = GOLDEN_SEED_HEX, value_parser = bytes)]
     pub(crate) test_params: Option<Bytes>,
 }
@@ -227,10 +229,11 @@ pub(crate) struct ProveArguments {
     /// What computes the proof.
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub(crate) backend: BackendChoice,
-    /// The CUDA device to prove on, numbered from 0 [default: the first that can be used].
-    #[arg(long, value_name = "N")]
-    pub(crate) device: Option<usize>,
-    /// The most memory of the device that a circuit's parameters and work take, in bytes or with KiB, MiB or GiB [default: what
+    /// The CUDA devices to prove on, numbered from 0: `0`, `0,1` or `all`. Partitions are spread over them; one that is named twice works on
+    /// two at a time [default: the first of which no more than half is taken, else the emptiest].
+    #[arg(long, value_name = "N,…|all")]
+    pub(crate) device: Option<DeviceChoice>,
+    /// The most memory of each device that a circuit's parameters and work take, in bytes or with KiB, MiB or GiB [default: what
     /// is free]. Where the parameters do not fit, they come from host memory in chunks for every proof.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) device_memory: Option<usize>,
@@ -682,7 +685,7 @@ pub(crate) struct SelftestArguments {
     /// What computes the proofs.
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub(crate) backend: BackendChoice,
-    /// The CUDA device to prove on, numbered from 0 [default: the first that can be used].
+    /// The CUDA device to prove on, numbered from 0 [default: the first of which no more than half is taken, else the emptiest].
     #[arg(long, value_name = "N")]
     pub(crate) device: Option<usize>,
     /// How many proofs.

@@ -169,7 +169,7 @@ pub(crate) const KINDS: &[Kind] = &[
         "test_parameters_refused",
         2,
         "Test parameters are asked for where proofs earn money.",
-        "Fetch the official parameters.",
+        "Fetch the official parameters; to measure, `prove --test-params --backend cuda` computes some for the run.",
     ),
     kind(
         "unknown_parameter_file",

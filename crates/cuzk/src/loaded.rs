@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use cuzk_filecoin::Statement;
-use cuzk_filecoin::store::{DigestMemory, TestParameters};
+use cuzk_filecoin::store::{DigestMemory, StoreError, TestParameters, computed_test_parameters};
+use cuzk_gpu::CudaFixedBase;
 use cuzk_groth16::{Parameters, Tuning, VerifyingKey};
+use cuzk_r1cs::TemplateParts;
 
-use crate::arguments::ProveArguments;
-use crate::commands::test_parameters;
+use crate::arguments::{BackendChoice, ProveArguments};
+use crate::commands::{template, test_parameters};
 use crate::environment::{ParameterDirectory, cache_directory};
 use crate::failure::Failure;
 use crate::machine::rss_bytes;
@@ -48,17 +50,30 @@ impl<'a> Circuits<'a> {
 
     /// The circuit of a statement, with its parameter file open: the counts in it were compared with its size, nothing
     /// else was read.
-    pub(crate) fn of(&mut self, statement: &Statement, progress: &Progress) -> Result<&mut Circuit, Failure> {
+    pub(crate) fn of(&mut self, statement: &Statement, progress: &Progress) -> Result<&Circuit, Failure> {
         let name = statement.parameter_set()?.circuit;
         if !self.by_name.contains_key(&name) {
-            let report = self.find_parameters(statement, progress)?;
-            let file = Arc::new(Parameters::open(Path::new(&report.path))?);
+            let (report, file) = match self.arguments.parameters.test_params {
+                // Not where `auto` happens to find a device: such a proof is for a measurement.
+                Some(seed)
+                    if self.arguments.backend == BackendChoice::Cuda
+                        && statement.sector_size()?.is_production() =>
+                {
+                    self.compute_test_parameters(statement, seed.0, progress)?
+                }
+                _ => {
+                    let report = self.find_parameters(statement, progress)?;
+                    let file = Parameters::open(Path::new(&report.path))?;
+                    (report, file)
+                }
+            };
+            let file = Arc::new(file);
             let check =
                 if self.arguments.check_witness { WitnessCheck::EveryConstraint } else { WitnessCheck::Skip };
             let prover = prover(self.backend, self.arguments.device_memory, file.clone(), self.tuning, check);
             self.by_name.insert(name.clone(), Circuit { report, prover, file });
         }
-        Ok(self.by_name.get_mut(&name).expect("inserted above"))
+        Ok(self.by_name.get(&name).expect("inserted above"))
     }
 
     /// What this process holds already, which is mostly parameters.
@@ -70,6 +85,34 @@ impl<'a> Circuits<'a> {
         })
     }
 
+    /// Test parameters of a size whose proofs earn money: on a device alone, and nothing is written that somebody might take for the
+    /// official ones.
+    fn compute_test_parameters(
+        &self,
+        statement: &Statement,
+        seed: [u8; 32],
+        progress: &Progress,
+    ) -> Result<(ParametersReport, Parameters), Failure> {
+        let set = statement.parameter_set()?;
+        let Some(device) = self.backend.devices.first() else {
+            return Err(StoreError::Production { size: set.sector_size }.into());
+        };
+        progress.say("computing insecure test parameters on the device; nothing is written");
+        progress.doing("reading or deriving the circuit's template".to_owned());
+        let template = template(&statement.registered_proof(), TemplateParts::All, progress)?.template;
+        progress.doing("computing test parameters".to_owned());
+        let fixed_base = Box::new(CudaFixedBase::open(device.number)?);
+        let parameters = computed_test_parameters(seed, &set, &template, fixed_base)?;
+        let report = ParametersReport {
+            name: set.parameters.name,
+            path: "not written: computed from the seed".to_owned(),
+            bytes: parameters.size(),
+            test_seed: Some(hex::encode(seed)),
+            blake2b_512: None,
+        };
+        Ok((report, parameters))
+    }
+
     fn find_parameters(
         &self,
         statement: &Statement,
@@ -79,8 +122,12 @@ impl<'a> Circuits<'a> {
         let cache = cache_directory()?;
         if let Some(seed) = self.arguments.parameters.test_params {
             let parameters = TestParameters::locate(&cache, seed.0, set)?;
-            let note =
-                test_parameters(&parameters, &statement.registered_proof(), self.backend.device, progress)?;
+            let note = test_parameters(
+                &parameters,
+                &statement.registered_proof(),
+                self.backend.devices.first().map(|device| device.number),
+                progress,
+            )?;
             return Ok(ParametersReport {
                 name: note.parameters,
                 path: parameters.path().display().to_string(),

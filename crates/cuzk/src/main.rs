@@ -7,6 +7,7 @@ mod arguments;
 mod catalogue;
 mod commands;
 mod counters;
+mod devices;
 mod environment;
 mod failure;
 mod inner_product;

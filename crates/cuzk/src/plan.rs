@@ -1,13 +1,13 @@
 //! What a proof will take, told before anything is computed: host memory, and time on the processor.
 //!
-//! Partitions are proved one after the other with all threads, so memory is that of one.
+//! Partitions are proved with all threads each, so memory is that of one, and of another's witness where two are in flight.
 
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use cuzk_cpu::{Arithmetic, CpuTransforms};
 use cuzk_filecoin::{KnownCircuit, RegisteredProof};
-use cuzk_groth16::{BG2Cuda, Domain, Fr, Isa, Synthesis, Transforms, Tuning};
+use cuzk_groth16::{BG2Cuda, Domain, Fr, InFlight, Isa, Synthesis, Transforms, Tuning};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -19,6 +19,10 @@ pub(crate) struct On<'a> {
     pub(crate) tuning: &'a Tuning,
     /// The device's memory that a session may take, in bytes, where it is known.
     pub(crate) device_bytes: Option<usize>,
+    /// Sessions that work side by side, each on a device; none on the processor.
+    pub(crate) devices: usize,
+    /// Whether parameters are computed for the run: their logarithms stay in host memory.
+    pub(crate) computed: bool,
 }
 
 /// What a proof is expected to take.
@@ -28,14 +32,17 @@ pub(crate) struct Plan {
     pub(crate) host_bytes: u64,
     /// What there is of it, and what keeps it from being more; `null` where the system does not tell.
     pub(crate) available: Option<Available>,
+    /// Partitions that are worked on at a time: fewer than asked for where memory is short.
+    pub(crate) in_flight: usize,
     /// One partition, parameters loaded, in ms, on the processor; `null` elsewhere.
     pub(crate) partition_ms: Option<f64>,
 }
 
 impl Plan {
-    /// Of a proof with all threads of the pool; `butterfly` is what [`butterfly_seconds`] says, where the time is to be known.
+    /// Of so many partitions with all threads of the pool; `butterfly` is what [`butterfly_seconds`] says, where the time is to be known.
     pub(crate) fn new(
         proof: &RegisteredProof,
+        partitions: usize,
         on: &On<'_>,
         available: Option<Available>,
         butterfly: Option<f64>,
@@ -43,18 +50,40 @@ impl Plan {
         let circuit = Circuit::of(proof.known_circuit()?, on.tuning.synthesis);
         let threads = rayon::current_num_threads();
         let arithmetic = Arithmetic::of(on.tuning.isa)?;
+        let way = Way::of(on, arithmetic);
+        let one = way.bytes(&circuit, threads);
+        let more = match (on.tuning.in_flight, &way) {
+            (InFlight::One, _) | (_, Way::Reference) => 0,
+            (InFlight::Two, _) => circuit.synthesized_bytes(on.tuning.synthesis),
+        };
+        // On a device, what all sessions have in common is small beside what each has.
+        let bytes = |in_flight: usize, sessions: usize| {
+            let waiting = (in_flight - sessions) as u64 * more;
+            let proving = sessions as u64 * one + waiting;
+            if on.computed { circuit.computed_bytes(proving) } else { proving }
+        };
+        let fits = |bytes| available.as_ref().is_none_or(|there| with_reserve(bytes) <= there.bytes);
+        let most = on.devices.clamp(1, partitions.max(1));
+        // The most sessions, then partitions that wait for them, that fit; one of each has to.
+        let ways = (1..=most).rev().flat_map(|sessions| {
+            let waiting = if more > 0 { sessions.min(partitions.saturating_sub(sessions)) } else { 0 };
+            [(sessions + waiting, sessions), (sessions, sessions)]
+        });
+        let ways = ways.map(|(in_flight, sessions)| (in_flight, bytes(in_flight, sessions)));
+        let (in_flight, host_bytes) =
+            ways.clone().find(|(_, bytes)| fits(*bytes)).unwrap_or((1, bytes(1, 1)));
         Ok(Plan {
-            host_bytes: Way::of(on, arithmetic).bytes(&circuit, threads),
+            host_bytes,
             available,
-
+            in_flight,
             partition_ms: butterfly.map(|butterfly| circuit.milliseconds(arithmetic, butterfly, threads)),
         })
     }
 
-    /// Refuses what would be killed for its memory, or would wait for a disk. Large circuits take up to 3 % more than planned.
+    /// Refuses what would be killed for its memory, or would wait for a disk.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         match &self.available {
-            Some(available) if available.bytes < self.host_bytes + self.host_bytes / 32 => {
+            Some(available) if available.bytes < with_reserve(self.host_bytes) => {
                 let message = anyhow!(
                     "about {} of host memory are needed, and there are {} (by {}); free some, raise the limit, or prove \
                      elsewhere; `--memory SIZE` tries with so much whatever there is",
@@ -82,6 +111,11 @@ impl Plan {
     }
 }
 
+/// Large circuits take up to 3 % more than planned.
+fn with_reserve(bytes: u64) -> u64 {
+    bytes + bytes / 32
+}
+
 /// The numbers that count.
 struct Circuit {
     /// Points of the domain.
@@ -102,6 +136,20 @@ impl Circuit {
         let g1_points = n - 1 + aux + known.a_points as u64 + b_points;
         let walked = synthesis != Synthesis::Direct;
         Circuit { n, aux, scalars: known.scalars as u64, g1_points, g2_points: b_points, walked }
+    }
+
+    /// What synthesis leaves of a partition.
+    fn synthesized_bytes(&self, synthesis: Synthesis) -> u64 {
+        match synthesis {
+            Synthesis::Direct | Synthesis::Template => SCALAR * self.scalars + self.aux / 8,
+            Synthesis::Enforce => SCALAR * (self.aux + 2 * self.n),
+        }
+    }
+
+    /// With parameters that are computed for the run: what they keep, beside what proving takes; or what computing them takes.
+    fn computed_bytes(&self, proving: u64) -> u64 {
+        let kept = SCALAR * (self.g1_points - self.n);
+        (kept + proving).max(DEVICE_BASE + SCALAR * (3 * self.aux + self.n))
     }
 
     /// A partition, from what one butterfly takes on one thread.
@@ -217,4 +265,45 @@ pub(crate) fn butterfly_seconds(isa: Isa) -> Result<f64, Failure> {
         (0..4).map(once).min().expect("four of them")
     });
     Ok(best.as_secs_f64() / f64::from(LEVELS << (LEVELS - 1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use cuzk_filecoin::{Kind, SectorSize};
+
+    use super::*;
+
+    /// So many partitions in flight, and bytes, of a window PoSt of 32 GiB.
+    fn planned(partitions: usize, devices: usize, in_flight: InFlight, there: Option<u64>) -> (usize, u64) {
+        let tuning = Tuning { in_flight, ..Tuning::default() };
+        let backend = if devices > 0 { "cuda" } else { "cpu" };
+        let on = On { backend, tuning: &tuning, device_bytes: None, devices, computed: false };
+        let proof = RegisteredProof::latest(Kind::WindowPost, SectorSize::GiB32);
+        let available = there.map(|bytes| Available { bytes, by: "a test".to_owned() });
+        let plan = Plan::new(&proof, partitions, &on, available, None).unwrap();
+        (plan.in_flight, plan.host_bytes)
+    }
+
+    #[test]
+    fn as_many_partitions_are_in_flight_as_fit() {
+        use InFlight::{One, Two};
+        for devices in [0, 1] {
+            let (one, alone) = planned(5, devices, One, None);
+            let (two, both) = planned(5, devices, Two, None);
+            assert_eq!((one, two), (1, 2));
+            assert!(both > alone);
+            assert_eq!(planned(1, devices, Two, None), (1, alone));
+            assert_eq!(planned(5, devices, Two, Some(with_reserve(both))), (2, both));
+            assert_eq!(planned(5, devices, Two, Some(with_reserve(both) - 1)), (1, alone));
+            // Refused afterwards.
+            assert_eq!(planned(5, devices, Two, Some(0)), (1, alone));
+        }
+        let (_, alone) = planned(5, 1, One, None);
+        let sessions = |partitions, in_flight, there| planned(partitions, 4, in_flight, there).0;
+        assert_eq!(planned(5, 4, One, None), (4, 4 * alone));
+        assert_eq!(sessions(3, One, None), 3);
+        assert_eq!((sessions(5, Two, None), sessions(20, Two, None)), (5, 8));
+        assert_eq!(sessions(5, One, Some(with_reserve(2 * alone))), 2);
+        assert_eq!(sessions(0, Two, None), 1);
+    }
 }

@@ -35,7 +35,7 @@ pub(crate) struct Report {
     /// What a user should know about how it was done: for instance that parameters did not fit a device.
     pub(crate) notes: Vec<String>,
     pub(crate) peak_rss_bytes: Option<u64>,
-    /// What is taken of a device's memory: planned before anything is allocated, so it is the peak.
+    /// What is taken of the devices' memory together: planned before anything is allocated, so it is the peak.
     pub(crate) device_memory_bytes: Option<u64>,
     /// Proofs that did not verify and were computed again.
     pub(crate) faults: usize,
@@ -62,10 +62,26 @@ impl Tool {
 pub(crate) struct BackendReport {
     pub(crate) name: &'static str,
     pub(crate) why: String,
-    /// The number of the CUDA device.
-    pub(crate) device: Option<usize>,
+    /// The CUDA devices; one that is named twice has two sessions.
+    pub(crate) devices: Vec<UsedDevice>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct UsedDevice {
+    pub(crate) number: usize,
     /// Its free memory before anything was done.
-    pub(crate) device_free_bytes: Option<usize>,
+    pub(crate) free_bytes: usize,
+}
+
+impl BackendReport {
+    /// The most that a session takes of its device's memory, where no more than `limit` of it was allowed.
+    pub(crate) fn session_bytes(&self, device: &UsedDevice, limit: Option<usize>) -> usize {
+        let allowed = limit.map_or(device.free_bytes, |limit| limit.min(device.free_bytes));
+        match self.devices.iter().filter(|other| other.number == device.number).count() {
+            0 | 1 => allowed,
+            sessions => allowed.saturating_sub(cuzk_gpu::RESERVE_BYTES) / sessions,
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -142,4 +158,23 @@ pub(crate) struct ProofReport {
 /// The tuning as a report shows it.
 pub(crate) fn tuning(tuning: &Tuning) -> BTreeMap<&'static str, &'static str> {
     tuning.settings().into_iter().collect()
+}
+
+#[cfg(test)]
+mod backend_tests {
+    use super::*;
+
+    #[test]
+    fn sessions_share_the_memory_of_their_device() {
+        const GIB: usize = 1 << 30;
+        let used = |number, free| UsedDevice { number, free_bytes: free * GIB };
+        let devices = vec![used(0, 80), used(1, 40), used(0, 80)];
+        let report = BackendReport { name: "cuda", why: String::new(), devices };
+        let bytes = |device: &UsedDevice, limit| report.session_bytes(device, limit);
+        let reserve = cuzk_gpu::RESERVE_BYTES;
+        assert_eq!(bytes(&report.devices[0], None), (80 * GIB - reserve) / 2);
+        assert_eq!(bytes(&report.devices[2], Some(20 * GIB)), (20 * GIB - reserve) / 2);
+        assert_eq!(bytes(&report.devices[1], None), 40 * GIB);
+        assert_eq!(bytes(&report.devices[1], Some(50 * GIB)), 40 * GIB);
+    }
 }

@@ -1,7 +1,6 @@
 //! From a partition to the work of a backend, as axes `synthesis` and `presize` say.
 
-use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuzk_cpu::Arithmetic;
 use cuzk_filecoin::{Kind, Statement};
@@ -23,8 +22,8 @@ pub(crate) enum WitnessCheck {
 pub(crate) struct Synthesizer {
     way: Way,
     check: WitnessCheck,
-    /// The scalars of the last witness, whose memory the next one takes.
-    spare: Cell<Vec<Fr>>,
+    /// The scalars of earlier witnesses, whose memory the next ones take.
+    spare: Mutex<Vec<Vec<Fr>>>,
 }
 
 enum Way {
@@ -65,7 +64,7 @@ impl Synthesizer {
             }
             Synthesis::Enforce => Way::ByEnforcing(tuning.presize),
         };
-        Ok(Synthesizer { way, check, spare: Cell::default() })
+        Ok(Synthesizer { way, check, spare: Mutex::default() })
     }
 
     /// The witness, where the next one can take its memory: for [`Synthesizer::recycle`], when nothing else has it any more.
@@ -78,10 +77,14 @@ impl Synthesizer {
         }
     }
 
+    fn spare(&self) -> MutexGuard<'_, Vec<Vec<Fr>>> {
+        self.spare.lock().expect("no panic while held")
+    }
+
     /// Takes a witness back that is not needed any more.
     pub(crate) fn recycle(&self, witness: Arc<PackedWitness>) {
         if let Ok(witness) = Arc::try_unwrap(witness) {
-            self.spare.set(witness.scalars);
+            self.spare().push(witness.scalars);
         }
     }
 
@@ -114,7 +117,8 @@ impl Synthesizer {
                     true => partitions
                         .iter()
                         .map(|partition| {
-                            let (engine, spare) = (arithmetic.engine(), self.spare.take());
+                            let (engine, spare) =
+                                (arithmetic.engine(), self.spare().pop().unwrap_or_default());
                             statement.write_witness(*partition, template, engine, spare)
                         })
                         .collect(),

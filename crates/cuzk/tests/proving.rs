@@ -175,10 +175,15 @@ fn a_damaged_parameter_file_is_found_before_or_while_it_is_read() {
 
 /// Proves a statement with the golden test parameters, a seed and digests; the proof and the report.
 fn prove_seeded(statement: &str, backend: &str, folder: &Path) -> (Vec<u8>, serde_json::Value) {
+    prove_tuned(statement, backend, "", folder)
+}
+
+/// The same, tuned.
+fn prove_tuned(statement: &str, backend: &str, tuning: &str, folder: &Path) -> (Vec<u8>, serde_json::Value) {
     let (proof, report) = (folder.join("seeded.proof"), folder.join("seeded.json"));
     let output = cuzk()
         .args(["prove", statement, "--test-params", "--backend", backend, "--digests", "--quiet"])
-        .args(["--insecure-seed", &"5a".repeat(32), "--report"])
+        .args(["--tune", tuning, "--insecure-seed", &"5a".repeat(32), "--report"])
         .arg(&report)
         .arg("-o")
         .arg(&proof)
@@ -334,6 +339,24 @@ fn partitions_can_be_proved_and_verified_apart() {
 }
 
 /// The partitions of one proof, each by a run of its own, make the proof of one run for all; what does not belong together does not.
+#[test]
+fn two_partitions_in_flight_are_those_of_one_after_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let statement = golden("../window-post-2kib-v1_2/valid/statement.json");
+    let statement = statement.to_str().unwrap();
+    let (expected, one) = prove_tuned(statement, "cpu", "in-flight=one", folder.path());
+    for synthesis in ["direct", "template", "enforce"] {
+        let tuning = format!("in-flight=two,synthesis={synthesis}");
+        let (proof, two) = prove_tuned(statement, "cpu", &tuning, folder.path());
+        assert_eq!((&one["plan"]["in_flight"], &two["plan"]["in_flight"]), (&1.into(), &2.into()));
+        for partition in [0, 1] {
+            let digests = |report: &serde_json::Value| report["partitions"][partition]["digests"].clone();
+            assert_eq!(digests(&one), digests(&two), "{tuning}, partition {partition}");
+        }
+        assert_eq!(proof, expected, "{tuning}");
+    }
+}
+
 #[test]
 fn partitions_that_were_proved_apart_are_joined() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use cuzk_groth16::{FixedBase, GenerateError, Trapdoor, generate};
+use cuzk_groth16::{FixedBase, GenerateError, Parameters, Trapdoor, generate};
 use cuzk_r1cs::ColumnSums;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -33,7 +33,7 @@ pub enum StoreError {
     /// Test parameters for a size that earns money.
     #[error(
         "test parameters are refused for {size} sectors: whoever knows their published seed can forge proofs; \
-         fetch the official parameters instead"
+         fetch the official parameters instead; to measure, `prove --test-params --backend cuda` computes them on a device and writes none"
     )]
     Production {
         /// The sector size.
@@ -274,6 +274,18 @@ impl TestParameters {
         note.write(&self.path())?;
         Ok(note)
     }
+}
+
+/// The test parameters of a circuit and seed without a file ([`Parameters::computed`]), also for production sector sizes: for
+/// measurements.
+pub fn computed_test_parameters(
+    seed: [u8; 32],
+    set: &ParameterSet,
+    system: &dyn ColumnSums,
+    fixed_base: Box<dyn FixedBase>,
+) -> Result<Parameters, cuzk_groth16::Error> {
+    let trapdoor = Trapdoor::from_seed(seed, &set.circuit);
+    Parameters::computed(PathBuf::from(&set.parameters.name), fixed_base, system, &trapdoor)
 }
 
 /// A test key for aggregates ([`InnerProductKey`]) and a note, beside the test parameters of the same seed.

@@ -37,7 +37,7 @@ pub struct CudaBackend {
 
 /// Free memory that no plan takes: what the driver rounds allocations up by, and the stacks of all threads that can be resident,
 /// which it takes at a kernel's first launch: 1,072 bytes for 132 × 2,048 threads of an H200 are 290 MB.
-const RESERVE_BYTES: usize = 512 << 20;
+pub const RESERVE_BYTES: usize = 512 << 20;
 /// Points that a thread reads at a time, 6 MB in G1, and that are then uploaded: a PoRep of 2 KiB takes the host 0.48 GB by so many on
 /// 16 threads, and 1.05 GB by four times as many, which load no faster (0.92 and 1.00 s; Xeon with an H200, 2026-11-30).
 pub const READ_POINTS: usize = 1 << 16;

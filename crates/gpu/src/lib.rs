@@ -50,6 +50,6 @@ mod ntt;
 mod r1cs;
 mod upload;
 
-pub use backend::{CudaBackend, READ_POINTS};
+pub use backend::{CudaBackend, READ_POINTS, RESERVE_BYTES};
 pub use device::{DeviceReport, Kernels, check, devices, driver_release, has_kernels, kernels};
 pub use fixed_base::CudaFixedBase;

@@ -140,6 +140,8 @@ unsafe fn copy_async(
     to: &mut CudaViewMut<'_, u64>,
     words: &[u64],
 ) -> Result<(), Error> {
+    // A thread of a pool may have worked for another device meanwhile.
+    device.bind()?;
     let (address, _guard) = to.device_ptr_mut(stream);
     // SAFETY: by the contract of this function.
     unsafe { result::memcpy_htod_async(address, words, stream.cu_stream()) }

@@ -43,6 +43,6 @@ pub use proof::Proof;
 pub use quotient::Transforms;
 pub use randomness::Blinding;
 pub use tuning::{
-    Accumulation, Axis, BG2Cpu, BG2Cuda, Decided, Isa, Ntt, Pin, Presize, Synthesis, Tuning, TuningError,
-    Value, WindowChoice,
+    Accumulation, Axis, BG2Cpu, BG2Cuda, Decided, InFlight, Isa, Ntt, Pin, Presize, Synthesis, Tuning,
+    TuningError, Value, WindowChoice,
 };

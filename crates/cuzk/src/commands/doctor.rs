@@ -172,6 +172,12 @@ fn devices(backend: BackendChoice, circuit: Option<&KnownCircuit>) -> Vec<Findin
             }
         })
         .collect();
+    // `prove` takes another one.
+    if findings.iter().any(|finding| finding.state == State::Ok) {
+        for finding in findings.iter_mut().filter(|finding| finding.state == State::Problem) {
+            finding.state = State::Note;
+        }
+    }
     if backend == BackendChoice::Cuda && !findings.iter().any(|finding| finding.state == State::Ok) {
         let found = "none of the devices can be used: the lines before say why";
         findings.push(Finding::problem("gpu", found, "mend that, or prove with --backend cpu"));
@@ -188,7 +194,6 @@ fn with_free_memory(found: String, free: u64, circuit: Option<&KnownCircuit>) ->
     if needed < free {
         return Finding::ok("gpu", found);
     }
-    // The first that its kernels load on is taken, whatever is free there.
     let mend =
         format!("its vectors alone take {}: a larger card by --device, or --backend cpu", size(needed));
     Finding::problem("gpu", found, mend)
@@ -202,8 +207,8 @@ fn memory() -> Finding {
 }
 
 fn memory_for(proof: &RegisteredProof, backend: &str) -> Result<Finding, Failure> {
-    let on = On { backend, tuning: &Tuning::default(), device_bytes: None };
-    let plan = Plan::new(proof, &on, Available::here(None, Held::default()), None)?;
+    let on = On { backend, tuning: &Tuning::default(), device_bytes: None, devices: 1, computed: false };
+    let plan = Plan::new(proof, 1, &on, Available::here(None, Held::default()), None)?;
     let found = format!("{} for a partition on {backend}", plan.memory());
     Ok(match plan.check() {
         Ok(()) => Finding::ok("memory", found),

@@ -112,9 +112,10 @@ fn inspect(arguments: &InspectArguments) -> Result<Inspection, Failure> {
 
 /// Of a partition on the processor.
 fn plan(statement: &Statement) -> Result<Plan, Failure> {
-    let on = On { backend: "cpu", tuning: &Tuning::default(), device_bytes: None };
+    let on =
+        On { backend: "cpu", tuning: &Tuning::default(), device_bytes: None, devices: 0, computed: false };
     let available = Available::here(None, Held::default());
-    Plan::new(&statement.registered_proof(), &on, available, None)
+    Plan::new(&statement.registered_proof(), statement.partitions(), &on, available, None)
 }
 
 /// `ok`, or why the cheap checks refuse the statement.

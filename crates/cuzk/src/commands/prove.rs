@@ -20,7 +20,8 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::{check, open_statement, set_threads};
-use crate::arguments::{BackendChoice, ProofFormat, ProveArguments};
+use crate::arguments::{ProofFormat, ProveArguments};
+use crate::devices::choose_backend;
 use crate::failure::{EXIT_NOT_VERIFIED, Failure};
 use crate::loaded::{Circuit, Circuits};
 use crate::machine::{Machine, peak_rss_bytes};
@@ -29,6 +30,7 @@ use crate::partial::Partial;
 use crate::partitions::PartitionList;
 use crate::plan::{On, Plan, butterfly_seconds};
 use crate::progress::{Progress, Recorded, Recorder, add_times, milliseconds};
+use crate::prover::in_flight;
 use crate::report::{
     AggregateReport, BackendReport, PartitionReport, ProofReport, REPORT_VERSION, Randomness, Report,
     StatementReport, Tool, tuning,
@@ -112,7 +114,7 @@ impl<'a> Job<'a> {
         let mut tuning = Tuning::default();
         tuning.set_all(&arguments.tune)?;
         set_threads(arguments.threads)?;
-        let backend = choose_backend(arguments.backend, arguments.device)?;
+        let backend = choose_backend(arguments.backend, arguments.device.as_ref())?;
         let progress = Progress::new(talk.or_quiet(arguments.quiet));
         Ok(Job {
             arguments,
@@ -158,17 +160,20 @@ impl<'a> Job<'a> {
         let output = named.map_or_else(|| self.output_path(input), Ok)?;
         let listed = self.arguments.partitions.as_ref();
         let partitions = PartitionList::select_or_all(listed, statement.partitions())?;
-        let plan = self.plan(&statement, circuits)?;
-        let circuit = circuits.of(&statement, &self.progress)?;
+        let plan = self.plan(&statement, partitions.len(), circuits)?;
         let inner_product = self.inner_product_key(&statement)?;
+        let circuit = circuits.of(&statement, &self.progress)?;
         self.announce(&statement, &partitions, circuit, &plan);
         self.progress.expect(partitions.len(), plan.partition());
 
-        let mut proved: Vec<ProvedPartition> = partitions
-            .iter()
-            .map(|&partition| self.prove_partition(&statement, partition, circuit, &recorder))
-            .inspect(|_| self.progress.partition_done())
-            .collect::<Result<_, _>>()?;
+        let one = OnePartition {
+            arguments: self.arguments,
+            progress: &self.progress,
+            statement: &statement,
+            circuit,
+            around: &recorder,
+        };
+        let mut proved = in_flight(plan.in_flight, &partitions, |partition| one.prove(partition))?;
         if injected(Fault::PartitionsExchanged) {
             proved.reverse();
         }
@@ -265,7 +270,12 @@ impl<'a> Job<'a> {
     }
 
     /// What the statement will take; refused where there is less memory.
-    fn plan(&self, statement: &Statement, circuits: &Circuits<'_>) -> Result<Plan, Failure> {
+    fn plan(
+        &self,
+        statement: &Statement,
+        partitions: usize,
+        circuits: &Circuits<'_>,
+    ) -> Result<Plan, Failure> {
         let butterfly = match (self.backend.name, self.butterfly.get()) {
             ("cpu", None) => {
                 let measured = butterfly_seconds(self.tuning.isa)?;
@@ -274,11 +284,17 @@ impl<'a> Job<'a> {
             (_, measured) => measured.copied(),
         };
         let limit = self.arguments.device_memory;
-        let device_bytes =
-            self.backend.device_free_bytes.map(|free| limit.map_or(free, |limit| limit.min(free)));
-        let on = On { backend: self.backend.name, tuning: &self.tuning, device_bytes };
+        let sessions = self.backend.devices.iter().map(|device| self.backend.session_bytes(device, limit));
+        let on = On {
+            backend: self.backend.name,
+            tuning: &self.tuning,
+            device_bytes: sessions.min(),
+            devices: self.backend.devices.len(),
+            computed: self.arguments.parameters.test_params.is_some()
+                && statement.sector_size()?.is_production(),
+        };
         let available = Available::here(self.arguments.memory, circuits.held_for(statement)?);
-        let plan = Plan::new(&statement.registered_proof(), &on, available, butterfly)?;
+        let plan = Plan::new(&statement.registered_proof(), partitions, &on, available, butterfly)?;
         plan.check()?;
         Ok(plan)
     }
@@ -309,38 +325,39 @@ impl<'a> Job<'a> {
             note("with --insecure-seed the proof is not zero-knowledge");
         }
     }
+}
 
+/// How any partition of a statement is proved.
+struct OnePartition<'a> {
+    arguments: &'a ProveArguments,
+    progress: &'a Progress,
+    statement: &'a Statement,
+    circuit: &'a Circuit,
+    around: &'a Recorder<'a>,
+}
+
+impl OnePartition<'_> {
     /// Proves a partition and verifies it; a proof that does not verify is computed once more.
-    fn prove_partition(
-        &self,
-        statement: &Statement,
-        partition: usize,
-        circuit: &mut Circuit,
-        around: &Recorder<'_>,
-    ) -> Result<ProvedPartition, Failure> {
-        match self.attempt(statement, partition, circuit, around) {
+    fn prove(&self, partition: usize) -> Result<ProvedPartition, Failure> {
+        let proved = match self.attempt(partition) {
             Err(failure) if failure.exit_code == EXIT_NOT_VERIFIED => {
                 self.progress.tell(Event::Fault, &format!("{:#}; computing it again", failure.error));
-                let proved = self.attempt(statement, partition, circuit, around)?;
-                Ok(ProvedPartition { faults: 1, ..proved })
+                ProvedPartition { faults: 1, ..self.attempt(partition)? }
             }
-            other => other,
-        }
+            other => other?,
+        };
+        self.progress.partition_done();
+        Ok(proved)
     }
 
-    fn attempt(
-        &self,
-        statement: &Statement,
-        partition: usize,
-        circuit: &mut Circuit,
-        around: &Recorder<'_>,
-    ) -> Result<ProvedPartition, Failure> {
+    fn attempt(&self, partition: usize) -> Result<ProvedPartition, Failure> {
+        let &OnePartition { statement, circuit, around, .. } = self;
         let blinding = match self.arguments.insecure_seed {
             Some(seed) => Blinding::from_insecure_seed(seed.0, partition),
             None => Blinding::random(OsRng),
         };
         let label = format!("partition {} of {}: ", partition + 1, statement.partitions());
-        let recorder = Recorder::new(&self.progress, label, self.arguments.digests);
+        let recorder = Recorder::new(self.progress, label, self.arguments.digests);
         let (proof, prove_ms) = circuit.prover.prove(statement, partition, &blinding, &recorder, around)?;
         if !cuzk_fault::spoils_proofs() {
             timed(around, Phase::Verify, || {
@@ -418,64 +435,6 @@ struct ProvedPartition {
     proof: Proof,
     report: PartitionReport,
     faults: usize,
-}
-
-/// The backend that was asked for, or the fastest that there is; a GPU that was asked for and can't be used is an error.
-pub(crate) fn choose_backend(choice: BackendChoice, device: Option<usize>) -> Result<BackendReport, Failure> {
-    const ASKED: &str = "asked for with --backend";
-    let on_processor =
-        |name, why: String| Ok(BackendReport { name, why, device: None, device_free_bytes: None });
-    let on_gpu = |reason: &str| {
-        let (index, free, found) = choose_device(device)?;
-        let why = format!("{reason}: {found}");
-        let (device, device_free_bytes) = (Some(index), Some(free));
-        Ok::<_, cuzk_groth16::Error>(BackendReport { name: "cuda", why, device, device_free_bytes })
-    };
-    match (choice, device) {
-        (BackendChoice::Auto, Some(_)) => Ok(on_gpu("asked for with --device")?),
-        (BackendChoice::Auto, None) => {
-            on_gpu("auto").or_else(|reason| on_processor("cpu", format!("auto: {reason}")))
-        }
-        (BackendChoice::Cuda, _) => Ok(on_gpu(ASKED)?),
-        (BackendChoice::Cpu | BackendChoice::Reference, Some(_)) => Err(Failure::refused(
-            "usage",
-            anyhow!("--device is for a GPU: say --backend cuda, or leave it away"),
-        )),
-        (BackendChoice::Cpu, None) => on_processor("cpu", ASKED.to_owned()),
-        (BackendChoice::Reference, None) => on_processor("reference", ASKED.to_owned()),
-    }
-}
-
-/// The device with this number, or the first that kernels load on; its free memory, its name, and why others before it are skipped. A device that
-/// has code and does not take it is an error of its own, where there is no other.
-fn choose_device(number: Option<usize>) -> Result<(usize, usize, String), cuzk_groth16::Error> {
-    let missing = |reason| cuzk_groth16::Error::DeviceMissing { reason };
-    let devices = cuzk_gpu::devices()?;
-    let n = devices.len();
-    let (mut skipped, mut broken) = (vec![], None);
-    for device in devices.iter().filter(|device| number.is_none_or(|number| device.index == number)) {
-        match &device.skipped {
-            Some(reason) => skipped.push(format!("{} is skipped: {reason}", device.label())),
-            None => match cuzk_gpu::check(device.index) {
-                Ok(free) => {
-                    let found = [format!("device {}, {}", device.index, device.name)];
-                    let words: Vec<String> = found.into_iter().chain(skipped).collect();
-                    return Ok((device.index, free, words.join("; ")));
-                }
-                Err(error) => {
-                    skipped.push(format!("{} is skipped: {error}", device.label()));
-                    broken.get_or_insert(error);
-                }
-            },
-        }
-    }
-    match (broken, number) {
-        (Some(error), _) => Err(error),
-        (None, Some(number)) if number >= n => {
-            Err(missing(format!("no device {number}; there are {n}, numbered from 0")))
-        }
-        (None, _) => Err(missing(skipped.join("; "))),
-    }
 }
 
 /// Where results go besides the proofs themselves.

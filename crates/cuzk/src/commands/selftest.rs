@@ -10,9 +10,9 @@ use cuzk_groth16::{Blinding, Isa, Parameters, Tuning};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::prove::choose_backend;
 use super::{set_threads, test_parameters};
 use crate::arguments::{BackendChoice, SelftestArguments};
+use crate::devices::{DeviceChoice, choose_backend};
 use crate::environment::cache_directory;
 use crate::failure::Failure;
 use crate::machine::Machine;
@@ -48,14 +48,15 @@ struct Report {
 /// arithmetic.
 pub(crate) fn run(arguments: &SelftestArguments, talk: Talk) -> Result<(), Failure> {
     set_threads(None)?;
-    let backend = choose_backend(arguments.backend, arguments.device)?;
+    let device = arguments.device.map(|number| DeviceChoice::These(vec![number]));
+    let backend = choose_backend(arguments.backend, device.as_ref())?;
     let progress = Progress::new(talk.or_quiet(arguments.quiet));
     let statement = small_statement()?;
     let parameters = TestParameters::locate(&cache_directory()?, GOLDEN_SEED, statement.parameter_set()?)?;
     test_parameters(&parameters, &statement.registered_proof(), None, &progress)?;
     let file = Arc::new(Parameters::open(&parameters.path())?);
     let prover_of = |backend: &_, tuning| prover(backend, None, file.clone(), tuning, WitnessCheck::Skip);
-    let prove = |prover: &mut dyn Prover, label: String| {
+    let prove = |prover: &dyn Prover, label: String| {
         let recorder = Recorder::new(&progress, label, false);
         let blinding = Blinding::from_insecure_seed(BLINDING_SEED, 0);
         let (proof, time) = prover.prove(&statement, 0, &blinding, &recorder, &recorder)?;
@@ -64,16 +65,16 @@ pub(crate) fn run(arguments: &SelftestArguments, talk: Talk) -> Result<(), Failu
 
     let portable = Tuning { isa: Isa::Portable, ..Tuning::default() };
     let processor = choose_backend(BackendChoice::Cpu, None)?;
-    let (expected, _) = prove(&mut *prover_of(&processor, portable), "the processor's proof: ".to_owned())?;
+    let (expected, _) = prove(&*prover_of(&processor, portable), "the processor's proof: ".to_owned())?;
     // Else a fault of the processor would be taken for one of the backend.
     statement.verify_partition(file.verifying_key(), 0, &expected)?;
-    let mut tested = prover_of(&backend, Tuning::default());
+    let tested = prover_of(&backend, Tuning::default());
     // What is done once is done now.
-    prove(&mut *tested, "the first proof: ".to_owned())?;
+    prove(&*tested, "the first proof: ".to_owned())?;
     let (mut faults, mut prove_ms) = (vec![], vec![]);
     for repetition in 0..arguments.repeat {
         let label = format!("proof {} of {}: ", repetition + 1, arguments.repeat);
-        let (proof, time) = prove(&mut *tested, label)?;
+        let (proof, time) = prove(&*tested, label)?;
         prove_ms.push(time);
         if proof != expected {
             faults.push(repetition);
