@@ -138,7 +138,7 @@ pub enum Pin {
 /// How many partitions of a statement are worked on at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InFlight {
-    /// One after the other.
+    /// One on each device, or on the processor.
     #[default]
     One,
     /// While the backend sums for one, the next one's witness is computed, and the one before is verified.
